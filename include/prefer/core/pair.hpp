@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <prefer/config.hpp>
+#include <prefer/math/elementary.hpp>
+
+namespace prefer {
+
+/// Whether a loss looks at a response's summed log-prob, or at its average over the tokens. The two
+/// give different losses, gradients and scales; the field calls both "the log-prob".
+enum class log_probs { summed, averaged };
+
+/// What is known of one response: the numbers a loss formula works on.
+///
+/// `policy` is the summed log-prob log π(y|x), in nats; it is the differentiated one. `reference` is
+/// log π_ref(y|x) and `length` the number of counted tokens; both are constants of the formula.
+/// What was not given is NaN, so a formula that reads it anyway shows it.
+template <class S>
+struct response {
+    using real = math::primal_t<S>;
+
+    S policy{};
+    real reference = math::quiet_nan<real>;
+    real length = math::quiet_nan<real>;
+
+    /// log π(y|x) - log π_ref(y|x)
+    PREFER_HOST_DEVICE constexpr S log_ratio() const { return policy - reference; }
+
+    /// `policy` per token; 0 for an empty response.
+    PREFER_HOST_DEVICE constexpr S mean_policy() const { return per_token(policy); }
+
+    /// `log_ratio()` per token; 0 for an empty response.
+    PREFER_HOST_DEVICE constexpr S mean_log_ratio() const { return per_token(log_ratio()); }
+
+private:
+    PREFER_HOST_DEVICE constexpr S per_token(S const& total) const {
+        using math::select;
+        return select(length <= real(0), S(real(0)), total / length);
+    }
+};
+
+/// A preference: the chosen and the rejected response to one prompt.
+template <class S>
+struct pair {
+    response<S> chosen;
+    response<S> rejected;
+
+    /// The log-ratio margin h = chosen.log_ratio() - rejected.log_ratio(), in nats.
+    PREFER_HOST_DEVICE constexpr S margin() const {
+        return chosen.log_ratio() - rejected.log_ratio();
+    }
+
+    /// The same of the per-token averages.
+    PREFER_HOST_DEVICE constexpr S mean_margin() const {
+        return chosen.mean_log_ratio() - rejected.mean_log_ratio();
+    }
+};
+
+}  // namespace prefer

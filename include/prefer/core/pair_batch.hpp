@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include <prefer/core/element.hpp>
+#include <prefer/core/layout.hpp>
+#include <prefer/core/view.hpp>
+#include <prefer/errors.hpp>
+
+namespace prefer {
+
+/// B preference pairs, as views of the caller's vectors `[B]` of summed log-probs, in nats.
+///
+/// All log-prob vectors have one element type `T` (double, float, bfloat16 or half; sums should
+/// arrive in float or wider, since a bfloat16 of -203.3 is already -203). The reference is left out
+/// for reference-free losses. Lengths (counted tokens, integers) and weights are optional:
+///
+/// ```cpp
+/// prefer::pair_batch batch{policy_chosen, policy_rejected, reference_chosen, reference_rejected};
+/// auto averaged = batch.with_lengths(length_chosen, length_rejected).with_weights(w);
+/// ```
+///
+/// A weight multiplies its pair's loss and gradient. A pair of weight 0 is masked: it is not read, not
+/// counted, and gets gradient 0.
+template <element T, index_element Length = ::std::int64_t>
+class pair_batch {
+public:
+    vector_view<T const> policy_chosen;
+    vector_view<T const> policy_rejected;
+    vector_view<T const> reference_chosen;
+    vector_view<T const> reference_rejected;
+    vector_view<Length const> length_chosen;
+    vector_view<Length const> length_rejected;
+    vector_view<T const> weights;
+
+    bool has_reference = false;
+    bool has_lengths = false;
+    bool has_weights = false;
+
+    template <vector_like PC, vector_like PR>
+    pair_batch(PC&& chosen, PR&& rejected)
+        : policy_chosen(as_vector(::std::forward<PC>(chosen))),
+          policy_rejected(as_vector(::std::forward<PR>(rejected))) {}
+
+    template <vector_like PC, vector_like PR, vector_like RC, vector_like RR>
+    pair_batch(PC&& chosen, PR&& rejected, RC&& chosen_reference, RR&& rejected_reference)
+        : policy_chosen(as_vector(::std::forward<PC>(chosen))),
+          policy_rejected(as_vector(::std::forward<PR>(rejected))),
+          reference_chosen(as_vector(::std::forward<RC>(chosen_reference))),
+          reference_rejected(as_vector(::std::forward<RR>(rejected_reference))),
+          has_reference(true) {}
+
+    ::std::size_t size() const { return policy_chosen.size(); }
+
+    /// The same pairs with the numbers of counted tokens of each response (see `sequence_lengths`).
+    template <vector_like LC, vector_like LR>
+    auto with_lengths(LC&& chosen, LR&& rejected) const {
+        using L = vector_element_t<LC>;
+        static_assert(::std::same_as<L, vector_element_t<LR>>,
+                      "prefer: both vectors of lengths have one integer type");
+        pair_batch<T, L> out(*this);
+        out.length_chosen = as_vector(::std::forward<LC>(chosen));
+        out.length_rejected = as_vector(::std::forward<LR>(rejected));
+        out.has_lengths = true;
+        return out;
+    }
+
+    /// The same pairs with one weight each.
+    template <vector_like W>
+    pair_batch with_weights(W&& w) const {
+        pair_batch out(*this);
+        out.weights = as_vector(::std::forward<W>(w));
+        out.has_weights = true;
+        return out;
+    }
+
+private:
+    template <element, index_element>
+    friend class pair_batch;
+
+    /// Takes over everything but the lengths.
+    template <index_element Other>
+        requires(!::std::same_as<Other, Length>)
+    explicit pair_batch(pair_batch<T, Other> const& other)
+        : policy_chosen(other.policy_chosen), policy_rejected(other.policy_rejected),
+          reference_chosen(other.reference_chosen), reference_rejected(other.reference_rejected),
+          weights(other.weights), has_reference(other.has_reference),
+          has_weights(other.has_weights) {}
+};
+
+template <vector_like PC, vector_like PR>
+pair_batch(PC&&, PR&&) -> pair_batch<vector_element_t<PC>>;
+
+template <vector_like PC, vector_like PR, vector_like RC, vector_like RR>
+pair_batch(PC&&, PR&&, RC&&, RR&&) -> pair_batch<vector_element_t<PC>>;
+
+/// Where the gradients of a batch go: d loss / d policy log-prob, `[B]` each, written whole.
+template <element T>
+class pair_gradients {
+public:
+    vector_view<T> d_policy_chosen;
+    vector_view<T> d_policy_rejected;
+
+    template <vector_like C, vector_like R>
+    pair_gradients(C&& chosen, R&& rejected)
+        : d_policy_chosen(as_vector(::std::forward<C>(chosen))),
+          d_policy_rejected(as_vector(::std::forward<R>(rejected))) {}
+};
+
+template <vector_like C, vector_like R>
+pair_gradients(C&&, R&&) -> pair_gradients<vector_element_t<C>>;
+
+}  // namespace prefer

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <type_traits>
+
+#include <prefer/config.hpp>
+#include <prefer/errors.hpp>
+
+namespace prefer {
+
+/// The generator of this library: Philox4x32-10, a counter-based generator.
+///
+/// The n-th block of four 32-bit numbers is a function of (seed, stream, n) and of nothing else, so
+/// streams are independent without any set-up, a position is reached in O(1), the same bits come out
+/// on host and device, and the whole state is three numbers. 2^64 numbers per stream, 2^64 streams
+/// per seed. Satisfies `std::uniform_random_bit_generator`.
+/// Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011; the test checks
+/// the published known answers.
+///
+/// ```cpp
+/// prefer::philox rng(42);              // seed 42, stream 0
+/// double u = prefer::uniform01<double>(rng);
+/// ```
+class philox {
+public:
+    using result_type = ::std::uint32_t;
+
+    /// Everything there is to a generator; equal states give equal numbers.
+    struct state {
+        ::std::uint64_t seed = 0;
+        ::std::uint64_t stream = 0;
+        ::std::uint64_t position = 0;  ///< numbers drawn so far
+
+        friend constexpr bool operator==(state const&, state const&) = default;
+    };
+
+    struct block {
+        ::std::uint32_t words[4];
+    };
+
+    PREFER_HOST_DEVICE constexpr explicit philox(::std::uint64_t seed, ::std::uint64_t stream = 0)
+        : philox(state{seed, stream, 0}) {}
+
+    PREFER_HOST_DEVICE constexpr explicit philox(state const& s) : state_(s) {
+        if (state_.position % 4 != 0) refill();
+    }
+
+    PREFER_HOST_DEVICE static constexpr result_type min() { return 0; }
+    PREFER_HOST_DEVICE static constexpr result_type max() { return 0xffffffffU; }
+
+    PREFER_HOST_DEVICE constexpr result_type operator()() {
+        if (state_.position % 4 == 0) refill();
+        return buffer_.words[state_.position++ % 4];
+    }
+
+    /// As if `count` numbers had been drawn. O(1).
+    PREFER_HOST_DEVICE constexpr void discard(::std::uint64_t count) {
+        state_.position += count;
+        if (state_.position % 4 != 0) refill();
+    }
+
+    /// What to save; `philox(rng.save())` continues exactly where `rng` stands.
+    PREFER_HOST_DEVICE constexpr state const& save() const { return state_; }
+
+    PREFER_HOST_DEVICE friend constexpr bool operator==(philox const& a, philox const& b) {
+        return a.state_ == b.state_;
+    }
+
+    /// The bare bijection: ten rounds over a 128-bit counter with a 64-bit key.
+    PREFER_HOST_DEVICE static constexpr block bijection(block counter, ::std::uint32_t key0,
+                                                        ::std::uint32_t key1) {
+        for (int round = 0; round < 10; ++round) {
+            ::std::uint64_t const p0 = ::std::uint64_t{0xD2511F53U} * counter.words[0];
+            ::std::uint64_t const p1 = ::std::uint64_t{0xCD9E8D57U} * counter.words[2];
+            counter = block{{high(p1) ^ counter.words[1] ^ key0, low(p1),
+                             high(p0) ^ counter.words[3] ^ key1, low(p0)}};
+            key0 += 0x9E3779B9U;
+            key1 += 0xBB67AE85U;
+        }
+        return counter;
+    }
+
+private:
+    PREFER_HOST_DEVICE static constexpr ::std::uint32_t low(::std::uint64_t x) {
+        return static_cast<::std::uint32_t>(x & 0xffffffffU);
+    }
+    PREFER_HOST_DEVICE static constexpr ::std::uint32_t high(::std::uint64_t x) {
+        return static_cast<::std::uint32_t>(x >> 32);
+    }
+
+    PREFER_HOST_DEVICE constexpr void refill() {
+        ::std::uint64_t const n = state_.position / 4;
+        buffer_ = bijection(block{{low(n), high(n), low(state_.stream), high(state_.stream)}},
+                            low(state_.seed), high(state_.seed));
+    }
+
+    state state_;
+    block buffer_{};
+};
+
+/// A generator whose numbers are full 32- or 64-bit words (philox, std::mt19937, std::mt19937_64):
+/// what the mappings below need. `std::minstd_rand`, whose range is not a power of two, is not one.
+template <class G>
+concept bit_generator = ::std::uniform_random_bit_generator<::std::remove_reference_t<G>> &&
+    ::std::remove_reference_t<G>::min()
+== 0 && (::std::uint64_t{::std::remove_reference_t<G>::max()} == 0xffffffffU ||
+         ::std::uint64_t{::std::remove_reference_t<G>::max()} == 0xffffffffffffffffU);
+
+namespace detail {
+
+template <bit_generator G>
+inline constexpr bool draws_64_bits = ::std::uint64_t{G::max()} > 0xffffffffU;
+
+/// 32 random bits: one draw; the upper half of a 64-bit one.
+template <bit_generator G>
+PREFER_HOST_DEVICE constexpr ::std::uint32_t random_bits_32(G& rng) {
+    if constexpr (draws_64_bits<G>) {
+        return static_cast<::std::uint32_t>(rng() >> 32);
+    } else {
+        return static_cast<::std::uint32_t>(rng());
+    }
+}
+
+/// 64 random bits: one 64-bit draw, or two 32-bit draws, the first one on top.
+template <bit_generator G>
+PREFER_HOST_DEVICE constexpr ::std::uint64_t random_bits_64(G& rng) {
+    if constexpr (draws_64_bits<G>) {
+        return rng();
+    } else {
+        ::std::uint64_t const top = static_cast<::std::uint32_t>(rng());
+        return (top << 32) | static_cast<::std::uint32_t>(rng());
+    }
+}
+
+}  // namespace detail
+
+/// A uniform number in [0, 1): a multiple of 2^-24 (float, one 32-bit draw) or 2^-53 (double, one
+/// 64-bit or two 32-bit draws). Never 1. The standard's distributions differ between libraries; this
+/// mapping is part of the contract.
+template <::std::floating_point T, bit_generator G>
+PREFER_HOST_DEVICE constexpr T uniform01(G& rng) {
+    static_assert(::std::same_as<T, float> || ::std::same_as<T, double>,
+                  "prefer: uniform01 makes float or double");
+    if constexpr (::std::same_as<T, float>) {
+        return static_cast<float>(detail::random_bits_32(rng) >> 8) * 0x1p-24F;
+    } else {
+        return static_cast<double>(detail::random_bits_64(rng) >> 11) * 0x1p-53;
+    }
+}
+
+/// A uniform index in [0, n), without bias: 32 bits a try for n <= 2^32, else 64, and another try
+/// for the few values past the largest multiple of n. Throws `value_error` for n = 0.
+template <bit_generator G>
+constexpr ::std::size_t uniform_index(G& rng, ::std::size_t n) {
+    if (n == 0) throw value_error("prefer::uniform_index: n is 0, but must be at least 1");
+    ::std::uint64_t const range = n;
+    bool const wide = range > 0x100000000U;
+    // 2^32 mod n and 2^64 mod n: how many values at the low end would be drawn once too often.
+    ::std::uint64_t const excess = wide ? (0 - range) % range : (0x100000000U - range) % range;
+    for (;;) {
+        ::std::uint64_t const bits =
+            wide ? detail::random_bits_64(rng) : ::std::uint64_t{detail::random_bits_32(rng)};
+        if (bits >= excess) return static_cast<::std::size_t>(bits % range);
+    }
+}
+
+}  // namespace prefer

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// \file
+/// The numerical ground: stable scalar functions and dual numbers, host and device.
+
+#include <prefer/math/dual.hpp>
+#include <prefer/math/elementary.hpp>
+#include <prefer/math/log1mexp.hpp>
+#include <prefer/math/log_sigmoid.hpp>
+#include <prefer/math/log_sum_exp.hpp>
+#include <prefer/math/logaddexp.hpp>
+#include <prefer/math/logit.hpp>
+#include <prefer/math/sigmoid.hpp>
+#include <prefer/math/softplus.hpp>
