@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <type_traits>
@@ -11,6 +10,13 @@
 namespace prefer {
 
 namespace detail {
+
+/// std::bit_cast for device code too (the standard one is host-only there).
+template <class To, class From>
+PREFER_HOST_DEVICE constexpr To bit_cast(From const& from) {
+    static_assert(sizeof(To) == sizeof(From));
+    return __builtin_bit_cast(To, from);
+}
 
 /// Rounds the bits of a float to the nearest 16-bit pattern that keeps `dropped` fewer mantissa
 /// bits, ties to even. `bits` must not be a NaN.
@@ -29,14 +35,14 @@ struct bfloat16 {
     bfloat16() = default;
 
     PREFER_HOST_DEVICE constexpr explicit bfloat16(float x) {
-        auto const u = ::std::bit_cast<::std::uint32_t>(x);
+        auto const u = detail::bit_cast<::std::uint32_t>(x);
         bool const nan = (u & 0x7fffffffU) > 0x7f800000U;
         bits = static_cast<::std::uint16_t>(nan ? (u >> 16) | 0x40U
                                                 : detail::round_bits_to_even(u, 16));
     }
 
     PREFER_HOST_DEVICE constexpr explicit operator float() const {
-        return ::std::bit_cast<float>(static_cast<::std::uint32_t>(bits) << 16);
+        return detail::bit_cast<float>(static_cast<::std::uint32_t>(bits) << 16);
     }
 };
 
@@ -49,7 +55,7 @@ struct half {
     half() = default;
 
     PREFER_HOST_DEVICE constexpr explicit half(float x) {
-        auto const u = ::std::bit_cast<::std::uint32_t>(x);
+        auto const u = detail::bit_cast<::std::uint32_t>(x);
         ::std::uint32_t const sign = (u >> 16) & 0x8000U;
         ::std::uint32_t const magnitude = u & 0x7fffffffU;
         ::std::uint32_t result = 0;
@@ -76,7 +82,7 @@ struct half {
             return sign != 0 ? -magnitude : magnitude;
         }
         ::std::uint32_t const wide = exponent == 31 ? 0xffU : exponent + 112U;
-        return ::std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+        return detail::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
     }
 };
 
