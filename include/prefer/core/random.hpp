@@ -24,7 +24,7 @@ namespace prefer {
 /// the published known answers.
 ///
 /// ```cpp
-/// prefer::philox rng(42);              // seed 42, stream 0
+/// prefer::philox rng(42);  // seed 42, stream 0
 /// double u = prefer::uniform01<double>(rng);
 /// ```
 class philox {

@@ -24,13 +24,12 @@ struct pair_options {
 };
 
 /// Sums over the counted pairs of one call, in double: what is added up over micro-batches and
-/// reduced over ranks (ten doubles, nothing else).
+/// reduced over ranks (nine doubles, nothing else).
 struct pair_sums {
     double pairs = 0;          ///< counted pairs: those whose weight is not 0
     double weighted_loss = 0;  ///< Σ weight·loss
     double correct = 0;        ///< pairs whose chosen reward is larger
     double ties = 0;           ///< pairs whose rewards are equal
-    double margin = 0;         ///< Σ chosen reward - rejected reward
     double reward_chosen = 0;
     double reward_rejected = 0;
     double log_prob_chosen = 0;
@@ -42,7 +41,6 @@ struct pair_sums {
         weighted_loss += other.weighted_loss;
         correct += other.correct;
         ties += other.ties;
-        margin += other.margin;
         reward_chosen += other.reward_chosen;
         reward_rejected += other.reward_rejected;
         log_prob_chosen += other.log_prob_chosen;
@@ -76,7 +74,7 @@ inline pair_summary summarize(pair_sums const& sums, pair_options options = {}) 
         .loss = sums.weighted_loss / options.normalizer.value_or(pairs),
         .accuracy = (sums.correct + sums.ties / 2) / pairs,
         .strict_accuracy = sums.correct / pairs,
-        .margin = sums.margin / pairs,
+        .margin = (sums.reward_chosen - sums.reward_rejected) / pairs,
         .reward_chosen = sums.reward_chosen / pairs,
         .reward_rejected = sums.reward_rejected / pairs,
         .log_prob_chosen = sums.log_prob_chosen / pairs,
@@ -205,33 +203,32 @@ template <class L, class T, class Length, class Write>
 pair_sums evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch, double normalizer,
                               Write write) {
     using C = compute_t<T>;
-    pair_sums sums;
+    auto const wide = [](C x) { return static_cast<double>(x); };
     bool const with_reference = reads_reference(loss, batch.has_reference);
+    double const share = 1 / normalizer;
+    pair_sums sums;
     for (::std::size_t i = 0; i < batch.size(); ++i) {
         if (!counts(batch, i)) {
             write(i, C(0), C(0));
             continue;
         }
         pair<C> const p = load_pair(batch, i);
-        C const weight = batch.has_weights ? static_cast<C>(batch.weights[i]) : C(1);
+        double const weight = batch.has_weights ? wide(static_cast<C>(batch.weights[i])) : 1.0;
         auto const y = loss::value_and_grad(loss, p);
-        C const scale = static_cast<C>(static_cast<double>(weight) / normalizer);
+        C const scale = static_cast<C>(weight * share);
         write(i, y.d_chosen * scale, y.d_rejected * scale);
 
-        C const reward_chosen = loss::reward(loss, p.chosen, with_reference);
-        C const reward_rejected = loss::reward(loss, p.rejected, with_reference);
+        C const chosen = loss::reward(loss, p.chosen, with_reference);
+        C const rejected = loss::reward(loss, p.rejected, with_reference);
         sums.pairs += 1;
-        sums.weighted_loss += static_cast<double>(weight) * static_cast<double>(y.loss);
-        sums.correct += reward_chosen > reward_rejected ? 1 : 0;
-        sums.ties += reward_chosen <= reward_rejected && reward_chosen >= reward_rejected ? 1 : 0;
-        sums.margin += static_cast<double>(reward_chosen) - static_cast<double>(reward_rejected);
-        sums.reward_chosen += static_cast<double>(reward_chosen);
-        sums.reward_rejected += static_cast<double>(reward_rejected);
-        sums.log_prob_chosen += static_cast<double>(p.chosen.policy);
-        sums.log_prob_rejected += static_cast<double>(p.rejected.policy);
-        sums.gradient_scale += (static_cast<double>(math::abs(y.d_chosen)) +
-                                static_cast<double>(math::abs(y.d_rejected))) /
-                               2;
+        sums.weighted_loss += weight * wide(y.loss);
+        sums.correct += chosen > rejected ? 1 : 0;
+        sums.ties += chosen <= rejected && chosen >= rejected ? 1 : 0;
+        sums.reward_chosen += wide(chosen);
+        sums.reward_rejected += wide(rejected);
+        sums.log_prob_chosen += wide(p.chosen.policy);
+        sums.log_prob_rejected += wide(p.rejected.policy);
+        sums.gradient_scale += (wide(math::abs(y.d_chosen)) + wide(math::abs(y.d_rejected))) / 2;
     }
     return sums;
 }
