@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <prefer/core/layout.hpp>
+#include <prefer/core/reduction.hpp>
 #include <prefer/core/view.hpp>
 #include <prefer/errors.hpp>
 
