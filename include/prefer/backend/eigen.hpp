@@ -26,7 +26,7 @@ namespace prefer::backend {
 /// are computed in float or double (so double, float and the 16-bit types) and any strides; rows that
 /// are contiguous are read where they lie, others are gathered block by block. Arithmetic and special
 /// values are those of the plain loop: float for the narrow types, row sums in double, everything
-/// relative to the row's maximum; an exponential is within 3 ULP. The forward pass reads the logits
+/// relative to the row's maximum; an exponential is within 2 ULP. The forward pass reads the logits
 /// once, the backward pass twice.
 ///
 /// `threads` is at least 1; the caller's thread is one of them, and small inputs use fewer. Errors:
