@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+#include "align/options.hpp"
+
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+namespace align {
+namespace {
+
+using prefer::log_probs;
+using prefer::loss::ipo_target;
+
+/// Defaults that depend on the job: the embedded task, or a file of real text.
+struct sizes {
+    std::size_t sft_steps, steps, batch;
+    double sft_rate, rate;
+    std::size_t window, embedding, hidden;
+};
+
+constexpr sizes embedded_sizes{.sft_steps = 600,
+                               .steps = 600,
+                               .batch = 64,
+                               .sft_rate = 3e-3,
+                               .rate = 1e-3,
+                               .window = 6,
+                               .embedding = 12,
+                               .hidden = 64};
+constexpr sizes file_sizes{.sft_steps = 800,
+                           .steps = 400,
+                           .batch = 16,
+                           .sft_rate = 2e-3,
+                           .rate = 1e-3,
+                           .window = 16,
+                           .embedding = 16,
+                           .hidden = 192};
+
+std::string both(double embedded, double file) {
+    std::string const a = support::shortest(embedded);
+    std::string const b = support::shortest(file);
+    return " [" + a + (a == b ? "" : "; with --data " + b) + "]";
+}
+
+std::string both(std::size_t embedded, std::size_t file) {
+    return both(static_cast<double>(embedded), static_cast<double>(file));
+}
+
+/// The parameters of losses, as given.
+struct loss_options {
+    std::optional<double> beta;
+    std::optional<double> smoothing;
+    std::optional<std::string> ipo_log_probs;
+    std::optional<std::string> ipo_target;
+    std::optional<double> margin;
+    std::optional<double> nll_weight;
+    std::optional<std::string> nll_of;
+};
+
+log_probs parse_log_probs(std::string const& text) {
+    return text == "averaged" ? log_probs::averaged : log_probs::summed;
+}
+
+char const* name_of(log_probs which) {
+    return which == log_probs::averaged ? "averaged" : "summed";
+}
+
+constexpr char const* half_beta = "half-beta";
+constexpr char const* half_inverse_beta = "half-inverse-beta";
+
+any_loss make_loss(std::string const& name, loss_options const& given) {
+    if (name == "dpo") {
+        prefer::loss::dpo loss;
+        loss.beta = given.beta.value_or(loss.beta);
+        loss.label_smoothing = given.smoothing.value_or(loss.label_smoothing);
+        return loss;
+    }
+    if (name == "robust-dpo") {
+        prefer::loss::robust_dpo loss;
+        loss.beta = given.beta.value_or(loss.beta);
+        loss.label_smoothing = given.smoothing.value_or(loss.label_smoothing);
+        return loss;
+    }
+    if (name == "ipo") {
+        prefer::loss::ipo loss;
+        loss.beta = given.beta.value_or(loss.beta);
+        if (given.ipo_log_probs) loss.margin_of = parse_log_probs(*given.ipo_log_probs);
+        if (given.ipo_target) {
+            loss.target = *given.ipo_target == half_beta ? ipo_target::half_beta
+                                                         : ipo_target::half_inverse_beta;
+        }
+        return loss;
+    }
+    if (name == "hinge-norm") {
+        prefer::loss::hinge_norm loss;
+        loss.beta = given.beta.value_or(loss.beta);
+        return loss;
+    }
+    prefer::loss::slic loss;
+    loss.margin = given.margin.value_or(loss.margin);
+    loss.nll_weight = given.nll_weight.value_or(loss.nll_weight);
+    if (given.nll_of) loss.nll_of = parse_log_probs(*given.nll_of);
+    return loss;
+}
+
+/// The parameters of a loss by option, for the fingerprint.
+struct describe {
+    using list = std::vector<std::pair<std::string, std::string>>;
+
+    list operator()(prefer::loss::dpo const& l) const { return smoothed(l); }
+    list operator()(prefer::loss::robust_dpo const& l) const { return smoothed(l); }
+    list operator()(prefer::loss::ipo const& l) const {
+        return {
+            {"--beta", support::shortest(l.beta)},
+            {"--ipo-log-probs", name_of(l.margin_of)},
+            {"--ipo-target", l.target == ipo_target::half_beta ? half_beta : half_inverse_beta}};
+    }
+    list operator()(prefer::loss::hinge_norm const& l) const {
+        return {{"--beta", support::shortest(l.beta)}};
+    }
+    list operator()(prefer::loss::slic const& l) const {
+        return {{"--margin", support::shortest(l.margin)},
+                {"--nll-weight", support::shortest(l.nll_weight)},
+                {"--nll-of", name_of(l.nll_of)}};
+    }
+
+    template <class Loss>
+    static list smoothed(Loss const& l) {
+        return {{"--beta", support::shortest(l.beta)},
+                {"--smoothing", support::shortest(l.label_smoothing)}};
+    }
+};
+
+/// Which options a loss has; any other one of a loss is refused, since it would change nothing.
+void refuse_foreign_options(CLI::App const& app, std::string const& loss) {
+    struct owned {
+        char const* option;
+        std::vector<std::string> losses;
+    };
+    std::vector<owned> const all{
+        {"--beta", {"dpo", "robust-dpo", "ipo", "hinge-norm"}},
+        {"--smoothing", {"dpo", "robust-dpo"}},
+        {"--ipo-log-probs", {"ipo"}},
+        {"--ipo-target", {"ipo"}},
+        {"--margin", {"slic"}},
+        {"--nll-weight", {"slic"}},
+        {"--nll-of", {"slic"}},
+    };
+    for (auto const& [option, losses] : all) {
+        bool const used = std::find(losses.begin(), losses.end(), loss) != losses.end();
+        if (app.count(option) > 0 && !used) {
+            throw usage_error(std::string(option) + " has no effect with --loss " + loss);
+        }
+    }
+}
+
+void require_rate(char const* option, double rate) {
+    if (!(std::isfinite(rate) && rate > 0)) {
+        throw usage_error(std::string(option) + " is " + support::shortest(rate) +
+                          ", but must be finite and positive");
+    }
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, std::string>> settings::fingerprint() const {
+    std::vector<std::pair<std::string, std::string>> list{{"--loss", loss_name}};
+    for (auto const& entry : std::visit(describe{}, loss)) list.push_back(entry);
+    auto const add = [&](char const* option, auto value) {
+        list.emplace_back(option, support::shortest(static_cast<double>(value)));
+    };
+    add("--sft-steps", sft_steps);
+    add("--steps", steps);
+    add("--batch", batch);
+    add("--sft-lr", sft_rate);
+    add("--lr", rate);
+    add("--window", window);
+    add("--embedding", embedding);
+    add("--hidden", hidden);
+    list.emplace_back("--seed", std::to_string(seed));
+    add("--hold-out", hold_out);
+    return list;
+}
+
+std::optional<settings> parse_options(int argc, char const* const* argv) {
+    settings s;
+    loss_options given;
+    CLI::App app("Fine-tunes a small byte-level language model on the chosen responses of "
+                 "preferences, then\n"
+                 "aligns it with a preference loss. Without --data it does so on a generated task "
+                 "whose true\n"
+                 "reward is known. Defaults are in [brackets].",
+                 "align");
+    app.set_help_flag("-h,--help", "Print this and exit");
+    app.get_formatter()->column_width(34);
+
+    app.add_option("--data", s.data, "JSONL file of preferences, plain or gzip")
+        ->type_name("FILE")
+        ->group("Data");
+    app.add_option("--max-length", s.max_length,
+                   "bytes of prompt and response together; responses are cut at their end [2048]")
+        ->type_name("BYTES")
+        ->group("Data");
+    app.add_flag("--skip-bad", s.skip_bad, "count malformed lines and go on")->group("Data");
+    app.add_option("--hold-out", s.hold_out, "share of the preferences kept from training [0.1]")
+        ->type_name("SHARE")
+        ->group("Data");
+
+    app.add_option("--loss", s.loss_name, "dpo, robust-dpo, ipo, hinge-norm or slic [dpo]")
+        ->check(CLI::IsMember({"dpo", "robust-dpo", "ipo", "hinge-norm", "slic"}))
+        ->type_name("NAME")
+        ->group("Loss");
+    app.add_option("--beta", given.beta, "dpo, robust-dpo, ipo, hinge-norm: strength [0.1]")
+        ->type_name("NUMBER")
+        ->group("Loss");
+    app.add_option("--smoothing", given.smoothing,
+                   "dpo, robust-dpo: share of labels that are flipped [0; robust-dpo 0.1]")
+        ->type_name("SHARE")
+        ->group("Loss");
+    app.add_option("--ipo-log-probs", given.ipo_log_probs, "ipo: averaged or summed [averaged]")
+        ->check(CLI::IsMember({"averaged", "summed"}))
+        ->type_name("WHICH")
+        ->group("Loss");
+    app.add_option("--ipo-target", given.ipo_target,
+                   "ipo: half-inverse-beta, 1/(2 beta), or half-beta, beta/2 [half-inverse-beta]")
+        ->check(CLI::IsMember({half_inverse_beta, half_beta}))
+        ->type_name("WHICH")
+        ->group("Loss");
+    app.add_option("--margin", given.margin, "slic: margin in nats [1]")
+        ->type_name("NUMBER")
+        ->group("Loss");
+    app.add_option("--nll-weight", given.nll_weight, "slic: weight of the likelihood [0.1]")
+        ->type_name("NUMBER")
+        ->group("Loss");
+    app.add_option("--nll-of", given.nll_of, "slic: likelihood summed or averaged [summed]")
+        ->check(CLI::IsMember({"averaged", "summed"}))
+        ->type_name("WHICH")
+        ->group("Loss");
+
+    std::optional<std::size_t> sft_steps, steps, batch, window, embedding, hidden;
+    std::optional<double> sft_rate, rate;
+    sizes const &e = embedded_sizes, &f = file_sizes;
+    app.add_option("--sft-steps", sft_steps,
+                   "steps of fine-tuning" + both(e.sft_steps, f.sft_steps))
+        ->type_name("N")
+        ->group("Training");
+    app.add_option("--steps", steps, "steps of alignment" + both(e.steps, f.steps))
+        ->type_name("N")
+        ->group("Training");
+    app.add_option("--batch", batch, "responses or pairs in a step" + both(e.batch, f.batch))
+        ->type_name("N")
+        ->group("Training");
+    app.add_option("--sft-lr", sft_rate,
+                   "learning rate of fine-tuning" + both(e.sft_rate, f.sft_rate))
+        ->type_name("RATE")
+        ->group("Training");
+    app.add_option("--lr", rate, "learning rate of alignment" + both(e.rate, f.rate))
+        ->type_name("RATE")
+        ->group("Training");
+    app.add_option("--seed", s.seed, "seed of everything that is random [1]")
+        ->type_name("N")
+        ->group("Training");
+    app.add_option("--threads", s.threads, "threads; the results do not depend on it [all cores]")
+        ->type_name("N")
+        ->group("Training");
+
+    app.add_option("--window", window, "bytes that the model sees" + both(e.window, f.window))
+        ->type_name("N")
+        ->group("Model");
+    app.add_option("--embedding", embedding,
+                   "numbers for each of these bytes" + both(e.embedding, f.embedding))
+        ->type_name("N")
+        ->group("Model");
+    app.add_option("--hidden", hidden, "width of the hidden layer" + both(e.hidden, f.hidden))
+        ->type_name("N")
+        ->group("Model");
+
+    app.add_option("--out", s.out, "folder for the results [align-out]")
+        ->type_name("DIR")
+        ->group("Results");
+    app.add_option("--save-every", s.save_every, "steps between checkpoints; 0: none [0]")
+        ->type_name("N")
+        ->group("Results");
+    app.add_flag("--resume", s.resume, "go on from the checkpoint in DIR")->group("Results");
+    app.add_flag("--quiet", s.quiet, "print no progress")->group("Results");
+
+    s.threads = std::max(1U, std::thread::hardware_concurrency());
+    try {
+        app.parse(argc, argv);
+    } catch (CLI::CallForHelp const&) {
+        std::cout << app.help();
+        return std::nullopt;
+    } catch (CLI::ParseError const& error) {
+        throw usage_error(std::string(error.what()) + " (see --help)");
+    }
+
+    refuse_foreign_options(app, s.loss_name);
+    s.loss = make_loss(s.loss_name, given);
+    std::visit([](auto const& loss) { loss.validate(); }, s.loss);
+    for (char const* const option : {"--max-length", "--skip-bad"}) {
+        if (app.count(option) > 0 && app.count("--data") == 0) {
+            throw usage_error(std::string(option) + " has no effect without --data");
+        }
+    }
+    if (app.count("--data") > 0 && s.data.empty()) throw usage_error("--data is empty");
+    if (s.out.empty()) throw usage_error("--out is empty");
+
+    sizes const& defaults = s.data.empty() ? embedded_sizes : file_sizes;
+    s.sft_steps = sft_steps.value_or(defaults.sft_steps);
+    s.steps = steps.value_or(defaults.steps);
+    s.batch = batch.value_or(defaults.batch);
+    s.sft_rate = sft_rate.value_or(defaults.sft_rate);
+    s.rate = rate.value_or(defaults.rate);
+    s.window = window.value_or(defaults.window);
+    s.embedding = embedding.value_or(defaults.embedding);
+    s.hidden = hidden.value_or(defaults.hidden);
+
+    auto const require_range = [](char const* option, std::size_t value, std::size_t low,
+                                  std::size_t high) {
+        if (value < low || value > high) {
+            throw usage_error(std::string(option) + " is " + std::to_string(value) +
+                              ", but must be in [" + std::to_string(low) + ", " +
+                              std::to_string(high) + "]");
+        }
+    };
+    require_range("--sft-steps", s.sft_steps, 0, 100'000'000);
+    require_range("--steps", s.steps, 0, 100'000'000);
+    require_range("--batch", s.batch, 1, 65'536);
+    require_range("--window", s.window, 1, 4'096);
+    require_range("--embedding", s.embedding, 1, 4'096);
+    require_range("--hidden", s.hidden, 1, 65'536);
+    require_range("--threads", s.threads, 1, 1'024);
+    require_range("--max-length", s.max_length, 1, 1'000'000'000);
+    require_rate("--lr", s.rate);
+    require_rate("--sft-lr", s.sft_rate);
+    if (!(s.hold_out >= 0 && s.hold_out < 1)) {
+        throw usage_error("--hold-out is " + support::shortest(s.hold_out) +
+                          ", but must be in [0, 1)");
+    }
+    return s;
+}
+
+}  // namespace align
