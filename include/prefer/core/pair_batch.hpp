@@ -42,23 +42,23 @@ public:
     bool has_lengths = false;
     bool has_weights = false;
 
-    template <vector_like PC, vector_like PR>
+    template <class PC, class PR>
     pair_batch(PC&& chosen, PR&& rejected)
-        : policy_chosen(as_vector(::std::forward<PC>(chosen))),
-          policy_rejected(as_vector(::std::forward<PR>(rejected))) {}
+        : policy_chosen(view_of(::std::forward<PC>(chosen))),
+          policy_rejected(view_of(::std::forward<PR>(rejected))) {}
 
-    template <vector_like PC, vector_like PR, vector_like RC, vector_like RR>
+    template <class PC, class PR, class RC, class RR>
     pair_batch(PC&& chosen, PR&& rejected, RC&& chosen_reference, RR&& rejected_reference)
-        : policy_chosen(as_vector(::std::forward<PC>(chosen))),
-          policy_rejected(as_vector(::std::forward<PR>(rejected))),
-          reference_chosen(as_vector(::std::forward<RC>(chosen_reference))),
-          reference_rejected(as_vector(::std::forward<RR>(rejected_reference))),
-          has_reference(true) {}
+        : policy_chosen(view_of(::std::forward<PC>(chosen))),
+          policy_rejected(view_of(::std::forward<PR>(rejected))),
+          reference_chosen(view_of(::std::forward<RC>(chosen_reference))),
+          reference_rejected(view_of(::std::forward<RR>(rejected_reference))), has_reference(true) {
+    }
 
     ::std::size_t size() const { return policy_chosen.size(); }
 
     /// The same pairs with the numbers of counted tokens of each response (see `sequence_lengths`).
-    template <vector_like LC, vector_like LR>
+    template <class LC, class LR>
     auto with_lengths(LC&& chosen, LR&& rejected) const {
         using L = vector_element_t<LC>;
         static_assert(::std::same_as<L, vector_element_t<LR>>,
@@ -71,10 +71,10 @@ public:
     }
 
     /// The same pairs with one weight each.
-    template <vector_like W>
+    template <class W>
     pair_batch with_weights(W&& w) const {
         pair_batch out(*this);
-        out.weights = as_vector(::std::forward<W>(w));
+        out.weights = view_of(::std::forward<W>(w));
         out.has_weights = true;
         return out;
     }
@@ -82,6 +82,18 @@ public:
 private:
     template <element, index_element>
     friend class pair_batch;
+
+    template <class X>
+    static vector_view<T const> view_of(X&& x) {
+        static_assert(::std::same_as<vector_element_t<X>, T>,
+                      "prefer: all log-probs and weights of a pair_batch have one element type; "
+                      "convert the policy's or the reference's first, to the wider of the two.");
+        if constexpr (::std::same_as<vector_element_t<X>, T>) {
+            return as_vector(::std::forward<X>(x));
+        } else {
+            return {};
+        }
+    }
 
     /// Takes over everything but the lengths.
     template <index_element Other>
@@ -93,10 +105,10 @@ private:
           has_weights(other.has_weights) {}
 };
 
-template <vector_like PC, vector_like PR>
+template <class PC, class PR>
 pair_batch(PC&&, PR&&) -> pair_batch<vector_element_t<PC>>;
 
-template <vector_like PC, vector_like PR, vector_like RC, vector_like RR>
+template <class PC, class PR, class RC, class RR>
 pair_batch(PC&&, PR&&, RC&&, RR&&) -> pair_batch<vector_element_t<PC>>;
 
 /// Where the gradients of a batch go: d loss / d policy log-prob, `[B]` each, written whole.
@@ -106,13 +118,27 @@ public:
     vector_view<T> d_policy_chosen;
     vector_view<T> d_policy_rejected;
 
-    template <vector_like C, vector_like R>
+    template <class C, class R>
     pair_gradients(C&& chosen, R&& rejected)
-        : d_policy_chosen(as_vector(::std::forward<C>(chosen))),
-          d_policy_rejected(as_vector(::std::forward<R>(rejected))) {}
+        : d_policy_chosen(view_of(::std::forward<C>(chosen))),
+          d_policy_rejected(view_of(::std::forward<R>(rejected))) {}
+
+private:
+    template <class X>
+    static vector_view<T> view_of(X&& x) {
+        using viewed = typename decltype(as_vector(::std::forward<X>(x)))::element_type;
+        static_assert(::std::same_as<viewed, T>,
+                      "prefer: gradients are written, so they are not const, and both vectors of "
+                      "a pair_gradients have one element type.");
+        if constexpr (::std::same_as<viewed, T>) {
+            return as_vector(::std::forward<X>(x));
+        } else {
+            return {};
+        }
+    }
 };
 
-template <vector_like C, vector_like R>
+template <class C, class R>
 pair_gradients(C&&, R&&) -> pair_gradients<vector_element_t<C>>;
 
 }  // namespace prefer

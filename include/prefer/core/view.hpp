@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -140,13 +141,7 @@ concept flat_container = requires(X& x) {
     { x.size() } -> ::std::convertible_to<::std::size_t>;
     x.begin();
     x.end();
-}
-&&!requires(X & x) {
-    x.rows();
-}
-&&!requires(X & x) {
-    x.shape();
-};
+} && !requires(X& x) { x.rows(); } && !requires(X& x) { x.shape(); };
 
 }  // namespace detail
 
@@ -186,15 +181,13 @@ inline constexpr bool dangles =
 
 /// Types that can be viewed as a vector: `as_vector` works on them.
 template <class X>
-concept vector_like = requires(::std::remove_reference_t<X>& x) {
-    view_traits<detail::bare_t<X>>::vector(x);
-};
+concept vector_like =
+    requires(::std::remove_reference_t<X>& x) { view_traits<detail::bare_t<X>>::vector(x); };
 
 /// Types that can be viewed as a matrix: `as_matrix` works on them.
 template <class X>
-concept matrix_like = requires(::std::remove_reference_t<X>& x) {
-    view_traits<detail::bare_t<X>>::matrix(x);
-};
+concept matrix_like =
+    requires(::std::remove_reference_t<X>& x) { view_traits<detail::bare_t<X>>::matrix(x); };
 
 /// The vector view of anything `vector_like`, without a copy. O(1).
 ///
@@ -236,7 +229,8 @@ constexpr auto flatten(X&& x) {
     auto const m = as_matrix(x);
     using element = typename decltype(m)::element_type;
     auto const columns = static_cast<::std::ptrdiff_t>(m.columns());
-    if (m.rows() > 1 && m.row_stride() != columns * m.column_stride()) {
+    if (columns == 1) return vector_view<element>(m.data(), m.rows(), m.row_stride());
+    if (m.rows() > 1 && columns > 1 && m.row_stride() != columns * m.column_stride()) {
         throw shape_error(detail::message("prefer::flatten: rows are ", m.row_stride(),
                                           " elements apart, but must be ",
                                           columns * m.column_stride(), " (row-major, no gaps)"));
