@@ -8,6 +8,7 @@
 #include <prefer/math/elementary.hpp>
 #include <prefer/math/log1mexp.hpp>
 #include <prefer/math/log_sigmoid.hpp>
+#include <prefer/math/log_sum_exp.hpp>
 #include <prefer/math/logaddexp.hpp>
 #include <prefer/math/logit.hpp>
 #include <prefer/math/sigmoid.hpp>
@@ -25,7 +26,7 @@ namespace prefer::math {
 ///
 /// ```cpp
 /// auto x = prefer::math::dual<double>::variable(0.6);
-/// auto y = prefer::math::softplus(-x);       // y.value, y.gradient[0] = -sigmoid(-0.6)
+/// auto y = prefer::math::softplus(-x);  // y.value, y.gradient[0] = -sigmoid(-0.6)
 /// ```
 template <class T, ::std::size_t N = 1>
 struct dual {
@@ -44,6 +45,14 @@ struct dual {
         requires(::std::is_arithmetic_v<U> && !::std::same_as<U, T>)
     PREFER_HOST_DEVICE constexpr explicit(!::std::integral<U>) dual(U constant)
         : value(static_cast<T>(static_cast<primal_t<T>>(constant))) {}
+
+    /// The same numbers in another precision, which has to be asked for.
+    template <class U>
+        requires(!::std::same_as<U, T> && ::std::is_arithmetic_v<T> == ::std::is_arithmetic_v<U>)
+    PREFER_HOST_DEVICE constexpr explicit dual(dual<U, N> const& other)
+        : value(static_cast<T>(other.value)) {
+        for (::std::size_t i = 0; i < N; ++i) gradient[i] = static_cast<T>(other.gradient[i]);
+    }
 
     /// The variable number `index`: derivative 1 with respect to itself, 0 to the others.
     PREFER_HOST_DEVICE static constexpr dual variable(T const& at, ::std::size_t index = 0) {
@@ -79,45 +88,45 @@ struct dual {
     // With constants: the derivatives are not multiplied by the constant's zeros.
 
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator+(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator+(dual const& a, U c) {
         return combine(a.value + constant_of(c), [&](::std::size_t i) { return a.gradient[i]; });
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator+(
-        U c, dual const& a) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator+(U c, dual const& a) {
         return a + c;
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator-(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator-(dual const& a, U c) {
         return combine(a.value - constant_of(c), [&](::std::size_t i) { return a.gradient[i]; });
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator-(
-        U c, dual const& a) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator-(U c, dual const& a) {
         return combine(constant_of(c) - a.value, [&](::std::size_t i) { return -a.gradient[i]; });
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator*(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator*(dual const& a, U c) {
         auto const k = constant_of(c);
         return combine(a.value * k, [&](::std::size_t i) { return a.gradient[i] * k; });
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator*(
-        U c, dual const& a) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator*(U c, dual const& a) {
         return a * c;
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator/(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator/(dual const& a, U c) {
         auto const k = constant_of(c);
         return combine(a.value / k, [&](::std::size_t i) { return a.gradient[i] / k; });
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr dual operator/(
-        U c, dual const& a) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr dual operator/(U c, dual const& a) {
         return dual(T(constant_of(c))) / a;
     }
 
@@ -151,23 +160,23 @@ struct dual {
         return a.value >= b.value;
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr auto operator<(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr auto operator<(dual const& a, U c) {
         return a.value < constant_of(c);
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr auto operator>(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr auto operator>(dual const& a, U c) {
         return a.value > constant_of(c);
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr auto operator<=(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr auto operator<=(dual const& a, U c) {
         return a.value <= constant_of(c);
     }
     template <class U>
-    requires ::std::is_arithmetic_v<U> PREFER_HOST_DEVICE friend constexpr auto operator>=(
-        dual const& a, U c) {
+        requires ::std::is_arithmetic_v<U>
+    PREFER_HOST_DEVICE friend constexpr auto operator>=(dual const& a, U c) {
         return a.value >= constant_of(c);
     }
 
@@ -189,6 +198,11 @@ private:
 template <class T, ::std::size_t N>
 struct primal<dual<T, N>> {
     using type = primal_t<T>;
+};
+
+template <class T, ::std::size_t N>
+struct wide<dual<T, N>> {
+    using type = dual<wide_t<T>, N>;
 };
 
 /// The chain rule: a function of `x` with this value and this slope, and the derivatives of `x`.
@@ -237,7 +251,7 @@ PREFER_HOST_DEVICE constexpr bool is_finite(dual<T, N> const& x) {
 /// |x|; the slope at 0 is taken as +1.
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> abs(dual<T, N> const& x) {
-    return select(x < 0, -x, x);
+    return chain(T(abs(x.value)), T(select(x < 0, T(-1), T(1))), x);
 }
 
 template <class T, ::std::size_t N>

@@ -22,6 +22,9 @@ template <::std::floating_point T>
 inline constexpr T quiet_nan = ::std::numeric_limits<T>::quiet_NaN();
 
 template <::std::floating_point T>
+inline constexpr T largest = ::std::numeric_limits<T>::max();
+
+template <::std::floating_point T>
 PREFER_HOST_DEVICE T exp(T x) {
     using ::std::exp;
     return exp(x);
@@ -60,7 +63,7 @@ PREFER_HOST_DEVICE constexpr bool is_nan(T x) {
 /// True for everything but NaN and the two infinities.
 template <::std::floating_point T>
 PREFER_HOST_DEVICE constexpr bool is_finite(T x) {
-    return x - x <= T(0);
+    return x <= largest<T> && x >= -largest<T>;
 }
 
 template <::std::floating_point T>
