@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -14,15 +13,23 @@ namespace prefer {
 
 namespace detail {
 
-template <class X>
-::std::true_type is_constant_ref(Eigen::RefBase<Eigen::Ref<X const>> const*);
-::std::false_type is_constant_ref(void const*);
+template <class D>
+::std::true_type eigen_is_dense(Eigen::DenseBase<D> const*);
+::std::false_type eigen_is_dense(void const*);
+
+/// Whether an object holds its coefficients itself: a Matrix or an Array, or a Ref to const, which
+/// makes a copy of what it cannot refer to.
+template <class D>
+::std::true_type eigen_owns(Eigen::PlainObjectBase<D> const*);
+template <class D, int Options, class Stride>
+::std::true_type eigen_owns(Eigen::Ref<D const, Options, Stride> const*);
+::std::false_type eigen_owns(void const*);
 
 /// A dense object of Eigen with its coefficients in memory: Matrix, Array, Map, Ref, and Block,
 /// Transpose, Diagonal, … of these; not a sum, a cast or a reversal, which exist only as formulas.
 template <class X>
 concept eigen_dense =
-    ::std::derived_from<X, Eigen::DenseBase<X>> &&
+    decltype(eigen_is_dense(static_cast<X*>(nullptr)))::value &&
     (static_cast<unsigned>(X::Flags) & static_cast<unsigned>(Eigen::DirectAccessBit)) != 0U &&
     requires(X& x) {
         x.data();
@@ -40,9 +47,7 @@ concept eigen_dense =
 /// const Map give const elements. Owning are Matrix, Array, and `Ref<T const>`, which may hold a copy.
 template <detail::eigen_dense X>
 struct view_traits<X> {
-    static constexpr bool borrowed =
-        !::std::derived_from<X, Eigen::PlainObjectBase<X>> &&
-        !decltype(detail::is_constant_ref(static_cast<X const*>(nullptr)))::value;
+    static constexpr bool borrowed = !decltype(detail::eigen_owns(static_cast<X*>(nullptr)))::value;
 
     template <class Self>
         requires(static_cast<bool>(X::IsVectorAtCompileTime))
