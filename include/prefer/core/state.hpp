@@ -67,12 +67,14 @@ concept storable = (::std::is_arithmetic_v<T> && sizeof(T) <= 8) || ::std::same_
                    ::std::same_as<T, half>;
 
 /// Kind in the upper four bits (1 signed, 2 unsigned, 3 IEEE float, 4 bfloat16, 5 bool), size below.
+/// A plain char is unsigned here, whatever it is on the platform.
 template <storable T>
 constexpr ::std::uint8_t element_code() {
     unsigned const kind = ::std::same_as<T, bool>       ? 5U
                           : ::std::same_as<T, bfloat16> ? 4U
                           : ::std::floating_point<T>    ? 3U
                           : ::std::same_as<T, half>     ? 3U
+                          : ::std::same_as<T, char>     ? 2U
                           : ::std::is_unsigned_v<T>     ? 2U
                                                         : 1U;
     return static_cast<::std::uint8_t>((kind << 4) | sizeof(T));
@@ -103,7 +105,13 @@ public:
         }
     }
 
+    /// Text; of a string literal, without its closing zero.
+    void put(::std::string_view name, ::std::string_view text) {
+        put(name, vector_view<char const>(text.data(), text.size()));
+    }
+
     template <vector_like V>
+        requires(!::std::convertible_to<V const&, ::std::string_view>)
     void put(::std::string_view name, V const& values) {
         using T = vector_element_t<V const>;
         put(name, vector_view<T const>(as_vector(values)));
@@ -236,7 +244,12 @@ private:
 
     template <detail::storable T>
     T take_element() {
-        return ::std::bit_cast<T>(take<detail::bits_of_t<T>>());
+        auto const bits = take<detail::bits_of_t<T>>();
+        if constexpr (::std::same_as<T, bool>) {
+            return bits != 0;  // not every byte is the bits of a bool
+        } else {
+            return ::std::bit_cast<T>(bits);
+        }
     }
 
     ::std::span<::std::byte const> bytes_;
