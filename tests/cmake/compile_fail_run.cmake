@@ -1,0 +1,60 @@
+# One compilation of compile_fail.cmake.
+#   SETTINGS  file that sets compiler, compiler_id, includes, scratch
+#   SOURCE    the file to compile
+#   MODE      misuse: must fail and show the expected words; control: must compile
+cmake_minimum_required(VERSION 3.25)
+include("${SETTINGS}")
+
+file(READ "${SOURCE}" text)
+set(expected "")
+string(REGEX MATCHALL "// expect: \"[^\"\r\n]+\"" comments "${text}")
+foreach(comment IN LISTS comments)
+    string(REGEX REPLACE "^// expect: \"(.*)\"$" "\\1" words "${comment}")
+    list(APPEND expected "${words}")
+endforeach()
+if(NOT expected)
+    message(FATAL_ERROR "${SOURCE} has no comment of the form // expect: \"words\"")
+endif()
+if(NOT text MATCHES "PREFER_CONTROL")
+    message(FATAL_ERROR "${SOURCE} has no positive control: nothing depends on PREFER_CONTROL")
+endif()
+
+string(MD5 unique "${SOURCE} ${MODE}")
+file(MAKE_DIRECTORY "${scratch}")
+set(object "${scratch}/${unique}.o")
+list(TRANSFORM includes PREPEND "-I")
+# Source lines are not echoed, or the words could be found in the quoted source.
+if(compiler_id MATCHES "Clang")
+    set(plain -fno-caret-diagnostics -fno-color-diagnostics)
+else()
+    set(plain -fno-diagnostics-show-caret -fdiagnostics-color=never)
+endif()
+set(command "${compiler}" -std=c++20 -O0 ${plain} ${includes})
+if(MODE STREQUAL "control")
+    list(APPEND command -DPREFER_CONTROL)
+endif()
+execute_process(COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C
+    ${command} -c "${SOURCE}" -o "${object}"
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+file(REMOVE "${object}")
+
+if(MODE STREQUAL "control")
+    if(NOT result EQUAL 0)
+        message(FATAL_ERROR "control does not compile: ${SOURCE}\n${output}")
+    endif()
+    return()
+endif()
+
+if(result EQUAL 0)
+    message(FATAL_ERROR "misuse compiles: ${SOURCE}")
+endif()
+if(NOT output MATCHES "error:")
+    message(FATAL_ERROR "the compiler failed without an error in the source: ${result}\n${output}")
+endif()
+foreach(words IN LISTS expected)
+    string(FIND "${output}" "${words}" position)
+    if(position EQUAL -1)
+        message(FATAL_ERROR "words not shown: \"${words}\"\n${SOURCE}\n${output}")
+    endif()
+endforeach()
+message(STATUS "does not compile, and shows: ${expected}")

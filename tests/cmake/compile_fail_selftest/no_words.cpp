@@ -1,0 +1,2 @@
+// PREFER_CONTROL
+static_assert(sizeof(char) == 2, "these words");

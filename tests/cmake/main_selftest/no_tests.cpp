@@ -1,0 +1,1 @@
+// A test program without tests, which must fail.
