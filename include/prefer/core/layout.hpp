@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <prefer/core/element.hpp>
@@ -14,6 +15,21 @@ namespace prefer {
 
 /// The label that says "this token is not scored".
 inline constexpr ::std::int64_t default_ignore_index = -100;
+
+namespace detail {
+
+/// Whether a label has this value; an unsigned label is never a negative number.
+template <::std::integral Label>
+constexpr bool is_label(Label label, ::std::int64_t value) {
+    if constexpr (::std::is_unsigned_v<Label>) {
+        return value >= 0 &&
+               static_cast<::std::uint64_t>(label) == static_cast<::std::uint64_t>(value);
+    } else {
+        return static_cast<::std::int64_t>(label) == value;
+    }
+}
+
+}  // namespace detail
 
 /// Where the sequences of a batch lie in an array of tokens `[N]`, and which tokens count.
 ///
@@ -64,7 +80,7 @@ public:
     ::std::size_t first(::std::size_t b) const { return static_cast<::std::size_t>(offsets_[b]); }
     ::std::size_t last(::std::size_t b) const { return first(b + 1); }
     bool counted(::std::size_t i) const {
-        return !marked_ || static_cast<::std::int64_t>(marks_[i]) != skipped_;
+        return !marked_ || !detail::is_label(marks_[i], skipped_);
     }
 
     void check(char const* function) const {

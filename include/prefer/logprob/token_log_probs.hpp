@@ -33,14 +33,14 @@ token_counts check_labels(char const* function, vector_view<Label const> labels,
                           ::std::size_t columns, token_options const& options) {
     token_counts counts;
     for (::std::size_t i = 0; i < labels.size(); ++i) {
-        auto const label = static_cast<::std::int64_t>(labels[i]);
-        if (label == options.ignore_index) {
+        Label const label = labels[i];
+        if (is_label(label, options.ignore_index)) {
             ++counts.ignored;
         } else if (label >= 0 && static_cast<::std::uint64_t>(label) < columns) {
             ++counts.scored;
         } else {
             throw_bad_element(
-                function, "labels", i, label,
+                function, "labels", i, +label,
                 message("in [0, ", columns, ") or the ignore index ", options.ignore_index)
                     .c_str());
         }
