@@ -56,8 +56,8 @@ TEST_CASE("the example of pair_loss") {
     prefer::pair<double> const p{.chosen = {.policy = -1, .reference = -3},
                                  .rejected = {.policy = -2, .reference = -2}};
 
-    auto cubic = [](auto const& p) {
-        auto gap = 1 - 0.1 * p.margin();
+    auto cubic = [](auto const& pair) {
+        auto gap = 1 - 0.1 * pair.margin();
         return gap * gap * gap;
     };
     auto [value, d_chosen, d_rejected] = prefer::loss::value_and_grad(cubic, p);

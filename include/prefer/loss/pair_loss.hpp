@@ -23,8 +23,8 @@ namespace prefer {
 ///     double beta;                             // scales the reported rewards
 ///
 /// ```cpp
-/// auto cubic = [](auto const& p) {
-///     auto gap = 1 - 0.1 * p.margin();
+/// auto cubic = [](auto const& pair) {
+///     auto gap = 1 - 0.1 * pair.margin();
 ///     return gap * gap * gap;
 /// };
 /// auto [value, d_chosen, d_rejected] = prefer::loss::value_and_grad(cubic, p);
