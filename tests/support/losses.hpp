@@ -26,10 +26,10 @@ using exact_gradient = loss::pair_gradient<long double>;
 ///
 ///     static char const* name();
 ///     static std::vector<L> instances();          // settings that reach every branch
-///     static exact_gradient closed_form(L const&, pair<double> const&);
+///     static exact_gradient closed_form(L const&, pair<long double> const&);
 ///     static bool monotone(L const&);             // never falls in the chosen, rises in the rejected
 ///     static std::vector<double> corners(L const&);   // margins of `pair_with_margin` with a kink
-///     static long double at_zero(L const&, pair<double> const&);   // where all log-probs are equal
+///     static long double at_zero(L const&, pair<long double> const&);   // where all log-probs are equal
 template <class L>
 struct loss_facts;
 
@@ -43,6 +43,17 @@ namespace closed_form {
 
 using real = long double;
 
+inline real wide(double x) {
+    return static_cast<real>(x);
+}
+
+inline pair<real> wide(pair<double> const& p) {
+    auto const each = [](response<double> const& r) {
+        return response<real>{wide(r.policy), wide(r.reference), wide(r.length)};
+    };
+    return {each(p.chosen), each(p.rejected)};
+}
+
 inline real sigmoid(real x) {
     return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
 }
@@ -51,9 +62,8 @@ inline real minus_log_sigmoid(real x) {
     return x < 0 ? -x + std::log1p(std::exp(x)) : std::log1p(std::exp(-x));
 }
 
-inline real margin(pair<double> const& p) {
-    return (real{p.chosen.policy} - real{p.chosen.reference}) -
-           (real{p.rejected.policy} - real{p.rejected.reference});
+inline real margin(pair<real> const& p) {
+    return (p.chosen.policy - p.chosen.reference) - (p.rejected.policy - p.rejected.reference);
 }
 
 /// A loss and its slope in z = β·margin, turned into gradients.
@@ -70,13 +80,14 @@ struct loss_facts<loss::dpo> {
     static std::vector<L> instances() { return {{}, {2.5, 0}, {0.1, 0.1}, {0.01, 0.49}}; }
     static bool monotone(L const& l) { return l.label_smoothing <= 0; }
     static std::vector<double> corners(L const&) { return {}; }
-    static long double at_zero(L const&, pair<double> const&) { return std::log(2.0L); }
-    static exact_gradient closed_form(L const& l, pair<double> const& p) {
+    static long double at_zero(L const&, pair<long double> const&) { return std::log(2.0L); }
+    static exact_gradient closed_form(L const& l, pair<long double> const& p) {
         using namespace closed_form;
-        real const z = real{l.beta} * margin(p);
-        real const e = l.label_smoothing;
+        real const beta = wide(l.beta);
+        real const z = beta * margin(p);
+        real const e = wide(l.label_smoothing);
         return of_margin((1 - e) * minus_log_sigmoid(z) + e * minus_log_sigmoid(-z),
-                         e * sigmoid(z) - (1 - e) * sigmoid(-z), l.beta);
+                         e * sigmoid(z) - (1 - e) * sigmoid(-z), beta);
     }
 };
 
@@ -87,15 +98,16 @@ struct loss_facts<loss::robust_dpo> {
     static std::vector<L> instances() { return {{}, {0.1, 0}, {0.5, 0.25}, {0.02, 0.45}}; }
     static bool monotone(L const&) { return true; }
     static std::vector<double> corners(L const&) { return {}; }
-    static long double at_zero(L const&, pair<double> const&) { return std::log(2.0L); }
-    static exact_gradient closed_form(L const& l, pair<double> const& p) {
+    static long double at_zero(L const&, pair<long double> const&) { return std::log(2.0L); }
+    static exact_gradient closed_form(L const& l, pair<long double> const& p) {
         using namespace closed_form;
-        real const z = real{l.beta} * margin(p);
-        real const e = l.label_smoothing;
+        real const beta = wide(l.beta);
+        real const z = beta * margin(p);
+        real const e = wide(l.label_smoothing);
         real const bias = 1 - 2 * e;
         // With the two logarithms apart, large z would cancel: -log σ(-z) = z - log σ(z).
         return of_margin(minus_log_sigmoid(z) - e / bias * z,
-                         -((1 - e) * sigmoid(-z) + e * sigmoid(z)) / bias, l.beta);
+                         -((1 - e) * sigmoid(-z) + e * sigmoid(z)) / bias, beta);
     }
 };
 
@@ -113,16 +125,17 @@ struct loss_facts<loss::ipo> {
     static bool monotone(L const&) { return false; }
     static std::vector<double> corners(L const&) { return {}; }
     static long double aim(L const& l) {
-        return l.target == target::half_beta ? l.beta / 2.0L : 1 / (2.0L * l.beta);
+        long double const beta = closed_form::wide(l.beta);
+        return l.target == target::half_beta ? beta / 2 : 1 / (2 * beta);
     }
-    static long double at_zero(L const& l, pair<double> const&) { return aim(l) * aim(l); }
-    static exact_gradient closed_form(L const& l, pair<double> const& p) {
+    static long double at_zero(L const& l, pair<long double> const&) { return aim(l) * aim(l); }
+    static exact_gradient closed_form(L const& l, pair<long double> const& p) {
         using closed_form::real;
         bool const mean = l.margin_of == log_probs::averaged;
         real const n_w = mean ? p.chosen.length : 1;
         real const n_l = mean ? p.rejected.length : 1;
-        real const h = (real{p.chosen.policy} - real{p.chosen.reference}) / n_w -
-                       (real{p.rejected.policy} - real{p.rejected.reference}) / n_l;
+        real const h = (p.chosen.policy - p.chosen.reference) / n_w -
+                       (p.rejected.policy - p.rejected.reference) / n_l;
         real const gap = h - aim(l);
         return {gap * gap, 2 * gap / n_w, -2 * gap / n_l};
     }
@@ -135,12 +148,13 @@ struct loss_facts<loss::hinge_norm> {
     static std::vector<L> instances() { return {{}, {0.5}, {4.0}}; }
     static bool monotone(L const&) { return true; }
     static std::vector<double> corners(L const& l) { return {1 / l.beta}; }
-    static long double at_zero(L const&, pair<double> const&) { return 1; }
-    static exact_gradient closed_form(L const& l, pair<double> const& p) {
+    static long double at_zero(L const&, pair<long double> const&) { return 1; }
+    static exact_gradient closed_form(L const& l, pair<long double> const& p) {
         using namespace closed_form;
-        real const z = real{l.beta} * margin(p);
+        real const beta = wide(l.beta);
+        real const z = beta * margin(p);
         bool const active = z < 1;
-        return of_margin(active ? 1 - z : 0, active ? -1 : 0, l.beta);
+        return of_margin(active ? 1 - z : 0, active ? -1 : 0, beta);
     }
 };
 
@@ -156,19 +170,19 @@ struct loss_facts<loss::slic> {
     }
     static bool monotone(L const&) { return true; }
     static std::vector<double> corners(L const& l) { return {l.margin}; }
-    static long double at_zero(L const& l, pair<double> const& p) {
+    static long double at_zero(L const& l, pair<long double> const& p) {
+        using closed_form::wide;
         long double const n = l.nll_of == log_probs::averaged ? p.chosen.length : 1;
-        return static_cast<long double>(l.margin) -
-               static_cast<long double>(l.nll_weight) * p.chosen.policy / n;
+        return wide(l.margin) - wide(l.nll_weight) * p.chosen.policy / n;
     }
-    static exact_gradient closed_form(L const& l, pair<double> const& p) {
-        using closed_form::real;
+    static exact_gradient closed_form(L const& l, pair<long double> const& p) {
+        using namespace closed_form;
         real const n = l.nll_of == log_probs::averaged ? p.chosen.length : 1;
-        real const gap = real{l.margin} - (real{p.chosen.policy} - real{p.rejected.policy});
+        real const gap = wide(l.margin) - (p.chosen.policy - p.rejected.policy);
         bool const active = gap > 0;
-        real const weight = l.nll_weight;
-        return {(active ? gap : 0) - weight * p.chosen.policy / n, -(active ? 1 : 0) - weight / n,
-                active ? 1.0L : 0.0L};
+        real const weight = wide(l.nll_weight);
+        return {(active ? gap : 0) - weight * p.chosen.policy / n,
+                -(active ? 1.0L : 0.0L) - weight / n, active ? 1.0L : 0.0L};
     }
 };
 
