@@ -1,5 +1,5 @@
-// Gradient accumulation and data parallelism: with the global number of pairs as the normalizer, the
-// parts of a batch add up to the whole, loss, gradients and metrics alike.
+// Gradient accumulation and data parallelism: with the global number of pairs as the normalizer,
+// the parts of a batch add up to the whole, loss, gradients and metrics alike.
 
 #include <cmath>
 #include <cstdio>
@@ -21,7 +21,8 @@ int main() {
         prefer::evaluate_pairs(loss, prefer::pair_batch{chosen, rejected, reference, reference},
                                prefer::pair_gradients{whole_chosen, whole_rejected});
 
-    // The same in parts of 3, 3 and 1: a naive mean of the three means would weigh the last pair 3x.
+    // The same in parts of 3, 3 and 1: a naive mean of the three means would weigh the last pair
+    // 3x.
     std::vector<double> part_chosen(pairs), part_rejected(pairs);
     double loss_sum = 0;
     prefer::pair_sums sums;

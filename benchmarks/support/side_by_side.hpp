@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Times a library call beside a hand-written loop that does the same job, alternating between the two
-/// in one run: absolute times drift on shared machines, ratios of neighbours do not.
+/// Times a library call beside a hand-written loop that does the same job, alternating between the
+/// two in one run: absolute times drift on shared machines, ratios of neighbours do not.
 
 #include <algorithm>
 #include <chrono>

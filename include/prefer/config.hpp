@@ -13,8 +13,7 @@
 #endif
 
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
-#    error                                                                                         \
-        "prefer selects NaN and infinite values away; -ffast-math and -ffinite-math-only remove such tests."
+#    error "prefer needs NaN and infinity: drop -ffast-math and -ffinite-math-only."
 #endif
 
 /// Marks a function that runs on the host and on a CUDA device; empty without a CUDA compiler.

@@ -1,5 +1,5 @@
-// The examples in the headers' comments, word for word: tests/cmake/snippets.sh checks that they stand
-// here, this file that they compile and do what they say.
+// The examples in the headers' comments, word for word: tests/cmake/snippets.sh checks that they
+// stand here, this file that they compile and do what they say.
 
 #include <vector>
 
@@ -73,8 +73,7 @@ TEST_CASE("the example of evaluate_pairs") {
     prefer::pair_batch batch{x, x, x, x};
     prefer::pair_gradients grad{d, e};
 
-    auto s =
-        prefer::evaluate_pairs(prefer::loss::dpo{.beta = 0.1}, batch, grad, {.normalizer = 64});
+    auto s = prefer::evaluate_pairs(prefer::loss::dpo{}, batch, grad, {.normalizer = 64});
 
     CHECK_CLOSE(s.loss, 2 * 0.693147180559945309417232 / 64, family::elementwise);
 }

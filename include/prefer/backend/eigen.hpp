@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Eigen: its dense types as views, its 16-bit types as elements, and the fast backend for the host.
-/// Needs Eigen 3.4 or newer.
+/// Eigen: its dense types as views, its 16-bit types as elements, and the fast backend for the
+/// host. Needs Eigen 3.4 or newer.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace prefer::backend {
 
 /// The host backend: Eigen's vector instructions along a row, rows spread over threads.
 ///
-/// It replaces the plain loops of `token_log_probs` and `token_log_probs_backward` for elements that
-/// are computed in float or double (so double, float and the 16-bit types) and any strides; rows that
-/// are contiguous are read where they lie, others are gathered block by block. Arithmetic and special
-/// values are those of the plain loop: float for the narrow types, row sums in double, everything
-/// relative to the row's maximum; an exponential is within 2 ULP. The forward pass reads the logits
-/// once, the backward pass twice.
+/// It replaces the plain loops of `token_log_probs` and `token_log_probs_backward` for elements
+/// that are computed in float or double (so double, float and the 16-bit types) and any strides;
+/// rows that are contiguous are read where they lie, others are gathered block by block. Arithmetic
+/// and special values are those of the plain loop: float for the narrow types, row sums in double,
+/// everything relative to the row's maximum; an exponential is within 2 ULP. The forward pass reads
+/// the logits once, the backward pass twice.
 ///
 /// `threads` is at least 1; the caller's thread is one of them, and small inputs use fewer. Errors:
 /// `value_error` for `threads` outside [1, 1024], before anything is written. Nothing is allocated

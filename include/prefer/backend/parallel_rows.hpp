@@ -35,10 +35,10 @@ private:
     ::std::vector<::std::thread> members_;
 };
 
-/// Calls `work(first, last)` for ranges that together are the rows of a matrix, on at most `threads`
-/// threads with the caller's as one of them. The ranges depend on the arguments alone. No thread is
-/// started for a share of less than 2^15 elements, and none for `threads` = 1; where the system
-/// refuses one, the caller does its share. `work` must not throw.
+/// Calls `work(first, last)` for ranges that together are the rows of a matrix, on at most
+/// `threads` threads with the caller's as one of them. The ranges depend on the arguments alone. No
+/// thread is started for a share of less than 2^15 elements, and none for `threads` = 1; where the
+/// system refuses one, the caller does its share. `work` must not throw.
 template <class Work>
 void parallel_rows(int threads, ::std::size_t rows, ::std::size_t columns, Work const& work) {
     ::std::size_t const least_rows = (1U << 15U) / (columns == 0 ? 1 : columns) + 1;

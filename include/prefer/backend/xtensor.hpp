@@ -81,8 +81,9 @@ inline constexpr bool xtensor_borrowed<xt::xstrided_view<E, S, L, F>> = xtensor_
 /// `xt::strided_view` and what is made of it (`xt::transpose`, …), in any layout.
 ///
 /// Of one axis: a vector; of two: a matrix. Where the number of axes is known only at run time
-/// (`xarray`), another one is a `shape_error`. Const objects give const elements. Temporary containers,
-/// and views that own what they look at, are refused, since a view of them would dangle.
+/// (`xarray`), another one is a `shape_error`. Const objects give const elements. Temporary
+/// containers, and views that own what they look at, are refused, since a view of them would
+/// dangle.
 template <detail::xtensor_dense X>
 struct view_traits<X> {
     static constexpr bool borrowed = detail::xtensor_borrowed<X>;

@@ -27,8 +27,8 @@ PREFER_HOST_DEVICE constexpr ::std::uint32_t round_bits_to_even(::std::uint32_t 
 
 }  // namespace detail
 
-/// The 16-bit truncation of float (8 exponent bits, 7 of mantissa). Storage only: arithmetic is done
-/// in float. Conversion from float rounds to nearest even; a NaN stays a (quiet) NaN.
+/// The 16-bit truncation of float (8 exponent bits, 7 of mantissa). Storage only: arithmetic is
+/// done in float. Conversion from float rounds to nearest even; a NaN stays a (quiet) NaN.
 struct bfloat16 {
     ::std::uint16_t bits = 0;
 

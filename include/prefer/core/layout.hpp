@@ -33,9 +33,10 @@ constexpr bool is_label(Label label, ::std::int64_t value) {
 
 /// Where the sequences of a batch lie in an array of tokens `[N]`, and which tokens count.
 ///
-/// A layout has `sequences()`, `tokens()` (N), the half-open range `first(b)`, `last(b)` of sequence
-/// `b`, `counted(i)` for token `i`, and `check(function)`, which throws when the layout is broken.
-/// `packed` and `padded` are the two; functions also take plain offsets and mean `packed{offsets}`.
+/// A layout has `sequences()`, `tokens()` (N), the half-open range `first(b)`, `last(b)` of
+/// sequence `b`, `counted(i)` for token `i`, and `check(function)`, which throws when the layout is
+/// broken. `packed` and `padded` are the two; functions also take plain offsets and mean
+/// `packed{offsets}`.
 template <class L>
 concept sequence_layout = requires(L const& layout, ::std::size_t i) {
     { layout.sequences() } -> ::std::same_as<::std::size_t>;
@@ -130,7 +131,8 @@ public:
     }
     void check(char const*) const {}
 
-    /// The columns that some sequence still needs: one more than the last counted column, 0 if none.
+    /// The columns that some sequence still needs: one more than the last counted column, 0 if
+    /// none.
     ::std::size_t trimmed_width() const {
         ::std::size_t width = 0;
         for (::std::size_t b = 0; b < mask_.rows(); ++b) {

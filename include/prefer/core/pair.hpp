@@ -12,8 +12,8 @@ enum class log_probs { summed, averaged };
 
 /// What is known of one response: the numbers a loss formula works on.
 ///
-/// `policy` is the summed log-prob log π(y|x), in nats; it is the differentiated one. `reference` is
-/// log π_ref(y|x) and `length` the number of counted tokens; both are constants of the formula.
+/// `policy` is the summed log-prob log π(y|x), in nats; it is the differentiated one. `reference`
+/// is log π_ref(y|x) and `length` the number of counted tokens; both are constants of the formula.
 /// What was not given is NaN, so a formula that reads it anyway shows it.
 template <class S>
 struct response {

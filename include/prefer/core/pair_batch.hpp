@@ -25,8 +25,8 @@ namespace prefer {
 /// auto averaged = batch.with_lengths(length_chosen, length_rejected).with_weights(w);
 /// ```
 ///
-/// A weight multiplies its pair's loss and gradient. A pair of weight 0 is masked: it is not read, not
-/// counted, and gets gradient 0.
+/// A weight multiplies its pair's loss and gradient. A pair of weight 0 is masked: it is not read,
+/// not counted, and gets gradient 0.
 template <element T, index_element Length = ::std::int64_t>
 class pair_batch {
 public:

@@ -17,11 +17,11 @@ namespace prefer {
 /// The generator of this library: Philox4x32-10, a counter-based generator.
 ///
 /// The n-th block of four 32-bit numbers is a function of (seed, stream, n) and of nothing else, so
-/// streams are independent without any set-up, a position is reached in O(1), the same bits come out
-/// on host and device, and the whole state is three numbers. 2^64 numbers per stream, 2^64 streams
-/// per seed. Satisfies `std::uniform_random_bit_generator`.
-/// Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011; the test checks
-/// the published known answers.
+/// streams are independent without any set-up, a position is reached in O(1), the same bits come
+/// out on host and device, and the whole state is three numbers. 2^64 numbers per stream, 2^64
+/// streams per seed. Satisfies `std::uniform_random_bit_generator`.
+/// Source: J. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011; the test
+/// checks the published known answers.
 ///
 /// ```cpp
 /// prefer::philox rng(42);  // seed 42, stream 0
@@ -107,10 +107,11 @@ private:
 /// A generator whose numbers are full 32- or 64-bit words (philox, std::mt19937, std::mt19937_64):
 /// what the mappings below need. `std::minstd_rand`, whose range is not a power of two, is not one.
 template <class G>
-concept bit_generator = ::std::uniform_random_bit_generator<::std::remove_reference_t<G>> &&
-    ::std::remove_reference_t<G>::min()
-== 0 && (::std::uint64_t{::std::remove_reference_t<G>::max()} == 0xffffffffU ||
-         ::std::uint64_t{::std::remove_reference_t<G>::max()} == 0xffffffffffffffffU);
+concept bit_generator =
+    ::std::uniform_random_bit_generator<::std::remove_reference_t<G>> &&
+    ::std::remove_reference_t<G>::min() == 0 &&
+    (::std::uint64_t{::std::remove_reference_t<G>::max()} == 0xffffffffU ||
+     ::std::uint64_t{::std::remove_reference_t<G>::max()} == 0xffffffffffffffffU);
 
 namespace detail {
 
@@ -141,8 +142,8 @@ PREFER_HOST_DEVICE constexpr ::std::uint64_t random_bits_64(G& rng) {
 }  // namespace detail
 
 /// A uniform number in [0, 1): a multiple of 2^-24 (float, one 32-bit draw) or 2^-53 (double, one
-/// 64-bit or two 32-bit draws). Never 1. The standard's distributions differ between libraries; this
-/// mapping is part of the contract.
+/// 64-bit or two 32-bit draws). Never 1. The standard's distributions differ between libraries;
+/// this mapping is part of the contract.
 template <::std::floating_point T, bit_generator G>
 PREFER_HOST_DEVICE constexpr T uniform01(G& rng) {
     static_assert(::std::same_as<T, float> || ::std::same_as<T, double>,

@@ -25,8 +25,8 @@ struct reduction_options {
     reduction how = reduction::mean_over_tokens;
 
     /// Replaces the divisor of this call: the number of tokens (or sequences) of the whole batch,
-    /// over all micro-batches and ranks. The parts then add up to the result of the whole. `sum` has
-    /// no divisor, so a normalizer given with it is an error.
+    /// over all micro-batches and ranks. The parts then add up to the result of the whole. `sum`
+    /// has no divisor, so a normalizer given with it is an error.
     ::std::optional<double> normalizer = ::std::nullopt;
 };
 
@@ -69,7 +69,8 @@ double sum_sequence(vector_view<T const> values, L const& layout, ::std::size_t 
     return sum;
 }
 
-/// The divisor of a reduction: the caller's, or this batch's own; 1 when there is nothing to divide.
+/// The divisor of a reduction: the caller's, or this batch's own; 1 when there is nothing to
+/// divide.
 inline double divisor(char const* function, sequence_counts const& counts,
                       reduction_options const& options) {
     if (options.normalizer) {

@@ -21,14 +21,14 @@
 namespace prefer {
 
 /// \file
-/// Saved state: how everything with state (generators, trackers, buffers, loops) is written to bytes
-/// and read back bit for bit.
+/// Saved state: how everything with state (generators, trackers, buffers, loops) is written to
+/// bytes and read back bit for bit.
 ///
 /// Layout, little-endian on every platform: "PREFERST", u32 format version, u64 payload size, the
 /// payload, u64 CRC-64/XZ of all that precedes. The payload is a list of records: u16 name length,
 /// name, u8 element code, u64 element count, elements. Records are read in the order they were
-/// written, and each read names the record it expects; so a truncated, damaged or foreign file, and a
-/// reader that has drifted from its writer, are refused and never half understood.
+/// written, and each read names the record it expects; so a truncated, damaged or foreign file, and
+/// a reader that has drifted from its writer, are refused and never half understood.
 
 namespace detail {
 
@@ -66,8 +66,8 @@ template <class T>
 concept storable = (::std::is_arithmetic_v<T> && sizeof(T) <= 8) || ::std::same_as<T, bfloat16> ||
                    ::std::same_as<T, half>;
 
-/// Kind in the upper four bits (1 signed, 2 unsigned, 3 IEEE float, 4 bfloat16, 5 bool), size below.
-/// A plain char is unsigned here, whatever it is on the platform.
+/// Kind in the upper four bits (1 signed, 2 unsigned, 3 IEEE float, 4 bfloat16, 5 bool), size
+/// below. A plain char is unsigned here, whatever it is on the platform.
 template <storable T>
 constexpr ::std::uint8_t element_code() {
     unsigned const kind = ::std::same_as<T, bool>       ? 5U
@@ -142,9 +142,9 @@ private:
 
 /// Reads the records of a `state_writer` in their order.
 ///
-/// The constructor checks magic, version, size and checksum, `get` checks name, type and count; each
-/// throws `state_error`, saying what it found and what it expected, and nothing is written then.
-/// The bytes must outlive the reader.
+/// The constructor checks magic, version, size and checksum, `get` checks name, type and count;
+/// each throws `state_error`, saying what it found and what it expected, and nothing is written
+/// then. The bytes must outlive the reader.
 class state_reader {
 public:
     explicit state_reader(::std::span<::std::byte const> bytes) : bytes_(bytes) {

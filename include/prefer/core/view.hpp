@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -55,8 +54,8 @@ private:
     ::std::ptrdiff_t stride_ = 1;
 };
 
-/// A matrix `[rows, columns]` in somebody else's memory, with one stride for each axis (in elements):
-/// row-major by default, and any transposed, blocked or padded layout by its strides.
+/// A matrix `[rows, columns]` in somebody else's memory, with one stride for each axis (in
+/// elements): row-major by default, and any transposed, blocked or padded layout by its strides.
 ///
 /// It owns and copies nothing. Indexing is unchecked. Usable on a device.
 template <class T>
@@ -113,8 +112,8 @@ private:
 ///     static auto matrix(auto& x);    // the same with matrix_view
 ///
 /// and `static constexpr bool borrowed`: true when a view outlives the object it was made from
-/// (spans, maps, blocks), false for containers. It must not copy or allocate; for a shape known only
-/// at run time it throws `shape_error`. Shipped: the standard contiguous containers (here),
+/// (spans, maps, blocks), false for containers. It must not copy or allocate; for a shape known
+/// only at run time it throws `shape_error`. Shipped: the standard contiguous containers (here),
 /// `backend/eigen.hpp`, `backend/xtensor.hpp`. Raw memory needs none: `vector_view{pointer, n}`,
 /// `matrix_view{pointer, rows, columns}`.
 template <class X>

@@ -15,16 +15,16 @@ namespace prefer {
 /// The shift by one, in one place: labels for the logits of an autoregressive model.
 ///
 /// Row i of the logits predicts the token after token i. So labels[i] = tokens[i + 1] where token
-/// i + 1 is a response token of the same sequence, and the ignore index elsewhere: for prompt tokens
-/// and for the last row of each sequence, which predicts nothing. After this, labels, token log-probs
-/// and masks are all indexed by *prediction* (the row of the logits).
+/// i + 1 is a response token of the same sequence, and the ignore index elsewhere: for prompt
+/// tokens and for the last row of each sequence, which predicts nothing. After this, labels, token
+/// log-probs and masks are all indexed by *prediction* (the row of the logits).
 ///
-/// tokens `[N]` (integers), offsets `[B + 1]` over them, prompt_lengths `[B]`: the number of tokens at
-/// the start of each sequence that are given, not scored; labels `[N]` (signed integers, written).
-/// A sequence of n tokens with a prompt of p has min(n - p, n - 1) labels: with p = 0 its first token
-/// is still predicted by nothing. Errors, before anything is written: `shape_error` for sizes,
-/// `value_error` for a prompt longer than its sequence. O(N), no allocation.
-/// Returns the number of labels that are scored, and of sequences left without one (`empty`).
+/// tokens `[N]` (integers), offsets `[B + 1]` over them, prompt_lengths `[B]`: the number of tokens
+/// at the start of each sequence that are given, not scored; labels `[N]` (signed integers,
+/// written). A sequence of n tokens with a prompt of p has min(n - p, n - 1) labels: with p = 0 its
+/// first token is still predicted by nothing. Errors, before anything is written: `shape_error` for
+/// sizes, `value_error` for a prompt longer than its sequence. O(N), no allocation. Returns the
+/// number of labels that are scored, and of sequences left without one (`empty`).
 template <class Tokens, class Offsets, class Lengths, class Labels>
 sequence_counts next_token_labels(Tokens const& tokens, Offsets const& offsets,
                                   Lengths const& prompt_lengths, Labels&& labels,

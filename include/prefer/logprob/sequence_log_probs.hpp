@@ -68,9 +68,9 @@ void sequence_backward(char const* function, Upstream const& d_sequence_logp, La
 /// Sequence log-probs: out[b] = Σ of the token log-probs of sequence b.
 ///
 /// token_logp `[N]`, layout: offsets `[B + 1]`, `packed` with a mask or labels, or `padded` (see
-/// `core/layout.hpp`), sequence_logp `[B]` (written). Elements double, float, bfloat16 or half; sums
-/// run in double, in token order. Tokens that do not count are skipped, so a NaN or -inf there does
-/// no harm. A sequence with no counted token has sum 0, and shows in the returned `empty`.
+/// `core/layout.hpp`), sequence_logp `[B]` (written). Elements double, float, bfloat16 or half;
+/// sums run in double, in token order. Tokens that do not count are skipped, so a NaN or -inf there
+/// does no harm. A sequence with no counted token has sum 0, and shows in the returned `empty`.
 /// Errors, before anything is written: `shape_error`. O(N), no allocation, deterministic.
 template <class Tokens, class Layout, class Out>
 sequence_counts sequence_sum(Tokens const& token_logp, Layout const& layout, Out&& sequence_logp) {
@@ -103,8 +103,8 @@ void sequence_mean_backward(Upstream const& d_sequence_logp, Layout const& layou
                                     d_token_logp);
 }
 
-/// The number of counted tokens of each sequence: lengths `[B]`, integers (written). From the layout
-/// alone, never from values. Errors: `shape_error`.
+/// The number of counted tokens of each sequence: lengths `[B]`, integers (written). From the
+/// layout alone, never from values. Errors: `shape_error`.
 template <class Layout, class Lengths>
 sequence_counts sequence_lengths(Layout const& layout, Lengths&& lengths) {
     vector_view const out = as_vector(lengths);

@@ -107,8 +107,8 @@ void token_gradient_row(vector_view<T const> row, ::std::size_t label,
 /// Token log-probs: out[i] = log softmax(logits[i])[labels[i]], the primitive under every loss.
 ///
 /// logits `[N, V]`, labels `[N]` (integers), token_logp `[N]` (written); row i of the logits is the
-/// distribution that label i was drawn from: `next_token_labels` does the shift by one. Elements are
-/// double, float, bfloat16 or half; arithmetic is in float for the narrow types, the row sum in
+/// distribution that label i was drawn from: `next_token_labels` does the shift by one. Elements
+/// are double, float, bfloat16 or half; arithmetic is in float for the narrow types, the row sum in
 /// double, the result relative to the row's maximum, so a common offset costs nothing.
 ///
 /// Special values: a logit of -inf is a token that cannot occur (log-prob -inf where it is the
@@ -169,10 +169,10 @@ token_counts token_log_probs(Logits const& logits, Labels const& labels, Out&& t
 /// The gradient of `token_log_probs`: d_logits[i] = d_token_logp[i]·(onehot(labels[i]) - softmax).
 ///
 /// Shapes, element types and errors as there; d_logits `[N, V]` is written whole, and may be the
-/// logits themselves (same memory, same strides), but may not overlap them otherwise. The softmax is
-/// recomputed from the logits, so nothing is kept from the forward pass. Rows that are ignored, or
-/// whose d_token_logp is 0, get exact zeros and are not read, whatever they hold. A row without a
-/// softmax (see above) gets NaN. A label of probability 0 has the ordinary, finite gradient
+/// logits themselves (same memory, same strides), but may not overlap them otherwise. The softmax
+/// is recomputed from the logits, so nothing is kept from the forward pass. Rows that are ignored,
+/// or whose d_token_logp is 0, get exact zeros and are not read, whatever they hold. A row without
+/// a softmax (see above) gets NaN. A label of probability 0 has the ordinary, finite gradient
 /// g·(onehot - softmax).
 template <backend_like Backend, class Logits, class Labels, class Upstream, class Gradient>
 void token_log_probs_backward(Backend const& on, Logits const& logits, Labels const& labels,

@@ -14,13 +14,13 @@ namespace prefer::loss {
 ///
 ///     loss = -(1 - ε)·log σ(z) - ε·log σ(-z) = softplus(-z) + ε·z
 ///
-/// Inputs: summed log-probs, with reference. Ranges: β > 0 finite; 0 <= ε < 1/2 (the probability that
-/// the label is flipped). Invariants: log 2 at h = 0, whatever β and ε; slope in z -σ(-z) + ε, so
-/// falling for every z when ε = 0, and with its minimum at z = logit(1 - ε) otherwise; convex.
+/// Inputs: summed log-probs, with reference. Ranges: β > 0 finite; 0 <= ε < 1/2 (the probability
+/// that the label is flipped). Invariants: log 2 at h = 0, whatever β and ε; slope in z -σ(-z) + ε,
+/// so falling for every z when ε = 0, and with its minimum at z = logit(1 - ε) otherwise; convex.
 /// Errors: `validate()` throws `value_error`. One softplus a pair.
 /// Source: R. Rafailov et al. 2023, eq. (7); 2404.09656, eq. (2); 2411.01493, eq. (10). Smoothing:
-/// E. Mitchell, "A note on DPO with noisy preferences and relationship to IPO", 2023. `robust_dpo` is
-/// the de-biased form, which is another loss.
+/// E. Mitchell, "A note on DPO with noisy preferences and relationship to IPO", 2023. `robust_dpo`
+/// is the de-biased form, which is another loss.
 struct dpo {
     double beta = 0.1;
     double label_smoothing = 0.0;

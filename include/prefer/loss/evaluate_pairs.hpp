@@ -17,9 +17,9 @@
 namespace prefer {
 
 struct pair_options {
-    /// Divides the summed loss and the gradients. Left out: the number of counted pairs of this call,
-    /// which makes the loss their mean. With the number of pairs of the whole batch (over micro-batches
-    /// and ranks), the parts add up to the loss and gradient of the whole.
+    /// Divides the summed loss and the gradients. Left out: the number of counted pairs of this
+    /// call, which makes the loss their mean. With the number of pairs of the whole batch (over
+    /// micro-batches and ranks), the parts add up to the loss and gradient of the whole.
     ::std::optional<double> normalizer = ::std::nullopt;
 };
 
@@ -66,8 +66,8 @@ struct pair_summary {
     pair_sums sums;
 };
 
-/// The summary of sums: of one call, or added up over many. Left out, the normalizer is the number of
-/// counted pairs. The losses of parts that were given one global normalizer simply add up.
+/// The summary of sums: of one call, or added up over many. Left out, the normalizer is the number
+/// of counted pairs. The losses of parts that were given one global normalizer simply add up.
 inline pair_summary summarize(pair_sums const& sums, pair_options options = {}) {
     double const pairs = sums.pairs > 0 ? sums.pairs : 1;
     return {
@@ -243,13 +243,13 @@ pair_sums evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch,
 /// Pairs of weight 0 are masked: not read, not counted, gradient exactly 0.
 ///
 /// Errors, all before anything is written: `shape_error` for sizes that differ; `value_error` for a
-/// NaN or infinite log-prob, a negative or non-finite weight, a negative length, a bad normalizer or
-/// hyper-parameter, an input that the loss needs and the batch lacks, or a loss that is NaN at the
-/// first counted pair. No pairs is not an error: loss 0, `pairs` 0. O(B), no allocation. Same input,
-/// same bits; the value is the same with and without gradients.
+/// NaN or infinite log-prob, a negative or non-finite weight, a negative length, a bad normalizer
+/// or hyper-parameter, an input that the loss needs and the batch lacks, or a loss that is NaN at
+/// the first counted pair. No pairs is not an error: loss 0, `pairs` 0. O(B), no allocation. Same
+/// input, same bits; the value is the same with and without gradients.
 ///
 /// ```cpp
-/// auto s = prefer::evaluate_pairs(prefer::loss::dpo{.beta = 0.1}, batch, grad, {.normalizer = 64});
+/// auto s = prefer::evaluate_pairs(prefer::loss::dpo{}, batch, grad, {.normalizer = 64});
 /// ```
 template <backend_like Backend, class Loss, class T, class Length, class G>
 pair_summary evaluate_pairs(Backend const& on, Loss const& loss, pair_batch<T, Length> const& batch,

@@ -12,9 +12,9 @@ namespace prefer::loss {
 ///
 ///     loss = max(0, 1 - β·h),   h the log-ratio margin of summed log-probs
 ///
-/// Inputs: summed log-probs, with reference. Ranges: β > 0 finite (the paper's γ); 1/β is the margin
-/// asked for, in nats. Invariants: 1 at h = 0; 0 from h = 1/β on; slope in z = β·h is -1 before the
-/// corner and 0 at and behind it; convex. Errors: `validate()` throws `value_error`.
+/// Inputs: summed log-probs, with reference. Ranges: β > 0 finite (the paper's γ); 1/β is the
+/// margin asked for, in nats. Invariants: 1 at h = 0; 0 from h = 1/β on; slope in z = β·h is -1
+/// before the corner and 0 at and behind it; convex. Errors: `validate()` throws `value_error`.
 /// `slic` is the reference-free hinge, which is another loss.
 /// Source: 2309.06657 (RSO), the hinge-norm loss; 2411.01493, eq. (12), where it is called SLiC.
 struct hinge_norm {

@@ -24,8 +24,9 @@ enum class ipo_target {
 /// `half_inverse_beta` being the defaults.
 ///
 /// Inputs: with reference; averages need the responses' lengths. Ranges: β > 0 finite. Invariants:
-/// target² at h = 0; 0 at h = target, and never negative; slope 2(h - target), so it pulls the margin
-/// back once it is past the target; curvature 2. An empty response has average 0 and gradient 0.
+/// target² at h = 0; 0 at h = target, and never negative; slope 2(h - target), so it pulls the
+/// margin back once it is past the target; curvature 2. An empty response has average 0 and
+/// gradient 0.
 /// Errors: `validate()` throws `value_error`.
 /// Source: M. G. Azar et al. 2023, eq. (17); 2404.09656, eq. (3); 2411.01493, eq. (11) for 1/(2β);
 /// 2405.08448, eq. (1) for β/2 (its text says that a larger β binds the policy more tightly; by its

@@ -14,8 +14,8 @@ namespace prefer {
 /// \file
 /// What a pair loss is, and what the library makes of it.
 ///
-/// A loss is a formula: a struct of hyper-parameters, or a lambda, that maps `pair<S>` to the loss in
-/// `S`, for whatever scalar `S` (float, double, dual numbers). It has no `if` on values: it says
+/// A loss is a formula: a struct of hyper-parameters, or a lambda, that maps `pair<S>` to the loss
+/// in `S`, for whatever scalar `S` (float, double, dual numbers). It has no `if` on values: it says
 /// `select`, `min`, `max`. Everything else follows from that. It may also have
 ///
 ///     static constexpr pair_inputs inputs();   // what it reads; checked against the batch
@@ -44,14 +44,14 @@ using pair_dual = math::dual<T, 2>;
 
 }  // namespace detail
 
-/// A formula over pairs: callable with `pair<S>`, for S a number and for S a dual number, and giving
-/// a number of that kind.
+/// A formula over pairs: callable with `pair<S>`, for S a number and for S a dual number, and
+/// giving a number of that kind.
 template <class L>
-concept pair_loss = requires(L const& loss, pair<double> const& p,
-                             pair<detail::pair_dual<double>> const& q) {
-    { loss(p) } -> ::std::convertible_to<double>;
-    { loss(q) } -> ::std::convertible_to<detail::pair_dual<double>>;
-};
+concept pair_loss =
+    requires(L const& loss, pair<double> const& p, pair<detail::pair_dual<double>> const& q) {
+        { loss(p) } -> ::std::convertible_to<double>;
+        { loss(q) } -> ::std::convertible_to<detail::pair_dual<double>>;
+    };
 
 namespace loss {
 
@@ -74,9 +74,9 @@ PREFER_HOST_DEVICE pair_gradient<T> value_and_grad(L const& loss, pair<T> const&
     return {y.value, y.gradient[0], y.gradient[1]};
 }
 
-/// The implicit reward that is reported for a response: β·(log π - log π_ref); without the log π_ref
-/// for losses without a reference, and with β = 1 for losses without a member `beta`. On summed
-/// log-probs for every loss, as trainers report it.
+/// The implicit reward that is reported for a response: β·(log π - log π_ref); without the log
+/// π_ref for losses without a reference, and with β = 1 for losses without a member `beta`. On
+/// summed log-probs for every loss, as trainers report it.
 template <class L, class T>
 PREFER_HOST_DEVICE T reward(L const& loss, response<T> const& r, bool with_reference) {
     T const raw = with_reference ? r.log_ratio() : r.policy;

@@ -14,10 +14,10 @@ namespace prefer::loss {
 ///
 ///     loss = [-(1 - ε)·log σ(z) + ε·log σ(-z)] / (1 - 2ε) = softplus(-z) - ε/(1 - 2ε)·z
 ///
-/// Inputs: summed log-probs, with reference. Ranges: β > 0 finite; 0 <= ε < 1/2 (the weights blow up
-/// towards 1/2, where the labels say nothing). Invariants: log 2 at h = 0; slope in z
-/// -σ(-z) - ε/(1 - 2ε), negative everywhere; convex; not bounded below when ε > 0. With ε = 0 it is
-/// `dpo`. Errors: `validate()` throws `value_error`. One softplus a pair.
+/// Inputs: summed log-probs, with reference. Ranges: β > 0 finite; 0 <= ε < 1/2 (the weights blow
+/// up towards 1/2, where the labels say nothing). Invariants: log 2 at h = 0; slope in z -σ(-z) -
+/// ε/(1 - 2ε), negative everywhere; convex; not bounded below when ε > 0. With ε = 0 it is `dpo`.
+/// Errors: `validate()` throws `value_error`. One softplus a pair.
 /// Source: S. R. Chowdhury et al., "Provably robust DPO: aligning language models with noisy
 /// feedback", 2024.
 struct robust_dpo {

@@ -13,14 +13,15 @@ namespace prefer::loss {
 ///     loss = max(0, δ - log π(y_w) + log π(y_l)) - λ·log π(y_w)
 ///
 /// δ is `margin` in nats; λ is `nll_weight`, on the summed log-prob (the paper's form) or on the
-/// per-token average, by `nll_of`. The paper regularises on a separate target y_ref; with preference
-/// pairs the chosen response is that target. Inputs: summed log-probs, no reference; lengths for an
-/// averaged likelihood term. Ranges: δ >= 0, λ >= 0, finite. Invariants: with λ = 0, value δ at equal
-/// log-probs and 0 once the chosen is ahead by δ; slope in the difference -1 before the corner and 0
-/// at and behind it; the likelihood term adds a slope of -λ in log π(y_w) everywhere.
+/// per-token average, by `nll_of`. The paper regularises on a separate target y_ref; with
+/// preference pairs the chosen response is that target. Inputs: summed log-probs, no reference;
+/// lengths for an averaged likelihood term. Ranges: δ >= 0, λ >= 0, finite. Invariants: with λ = 0,
+/// value δ at equal log-probs and 0 once the chosen is ahead by δ; slope in the difference -1
+/// before the corner and 0 at and behind it; the likelihood term adds a slope of -λ in log π(y_w)
+/// everywhere.
 /// Errors: `validate()` throws `value_error`.
-/// Source: Y. Zhao et al., "SLiC-HF", 2023; 2309.06657, eq. (1). Trainers that call `hinge_norm` SLiC
-/// mean another loss; HALOs has this one.
+/// Source: Y. Zhao et al., "SLiC-HF", 2023; 2309.06657, eq. (1). Trainers that call `hinge_norm`
+/// SLiC mean another loss; HALOs has this one.
 struct slic {
     double margin = 1.0;
     double nll_weight = 0.1;

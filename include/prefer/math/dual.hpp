@@ -275,14 +275,20 @@ PREFER_HOST_DEVICE dual<T, N> sigmoid(dual<T, N> const& x) {
     return chain(s, T(s * sigmoid(-x.value)), x);
 }
 
+/// One exponential serves the value and the slope.
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> softplus(dual<T, N> const& x) {
-    return chain(T(softplus(x.value)), T(sigmoid(x.value)), x);
+    if constexpr (::std::floating_point<T>) {
+        T const e = exp(-abs(x.value));
+        return chain(detail::softplus_from(x.value, e), detail::sigmoid_from(x.value, e), x);
+    } else {
+        return chain(T(softplus(x.value)), T(sigmoid(x.value)), x);
+    }
 }
 
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> log_sigmoid(dual<T, N> const& x) {
-    return chain(T(log_sigmoid(x.value)), T(sigmoid(-x.value)), x);
+    return -softplus(-x);
 }
 
 template <class T, ::std::size_t N>

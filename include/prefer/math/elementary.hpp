@@ -99,7 +99,7 @@ PREFER_HOST_DEVICE constexpr T detach(T x) {
 }
 
 /// The number type below all dual layers: what constants, references and hyper-parameters of a
-/// formula over `T` are made of. `primal_t<double>` and `primal_t<dual<dual<double>>>` are `double`.
+/// formula over `T` are made of. `primal_t` of double and of `dual<dual<double>>` is double.
 template <class T>
 struct primal {
     using type = T;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <prefer/math/elementary.hpp>
+#include <prefer/math/softplus.hpp>
 
 namespace prefer::math {
 
@@ -12,7 +13,7 @@ namespace prefer::math {
 /// Values: ±0 → -log 2, -inf → -inf, +inf → -0, NaN → NaN. Derivative: `sigmoid(-x)`.
 template <::std::floating_point T>
 PREFER_HOST_DEVICE T log_sigmoid(T x) {
-    return -(max(-x, T(0)) + log1p(exp(-abs(x))));
+    return -softplus(-x);
 }
 
 }  // namespace prefer::math

@@ -21,8 +21,8 @@ using wide_t = typename wide<T>::type;
 
 /// log Σ e^x over a sequence: the log of a normaliser.
 ///
-/// Two passes: the maximum, then Σ e^(x - max), summed in order, in `wide_t<T>` and compensated (so a
-/// float sum keeps growing past 2^24 equal terms, and a double sum does not drift; W. Kahan, 1965).
+/// Two passes: the maximum, then Σ e^(x - max), summed in order, in `wide_t<T>` and compensated, so
+/// that a float sum grows past 2^24 equal terms and a double sum does not drift (W. Kahan, 1965).
 /// Range: every sequence of reals.
 /// Maximum error seen: 2 ULP (float), 2 ULP (double), of max(|max|, log n, 1), for n up to 10^6.
 /// Values: empty → -inf; all -inf → -inf; any +inf → +inf; any NaN → NaN. Derivative: softmax.

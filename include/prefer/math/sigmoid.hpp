@@ -5,6 +5,16 @@
 
 namespace prefer::math {
 
+namespace detail {
+
+/// sigmoid(x), given e^-|x|.
+template <::std::floating_point T>
+PREFER_HOST_DEVICE T sigmoid_from(T x, T e) {
+    return select(x < T(0), e, T(1)) / (T(1) + e);
+}
+
+}  // namespace detail
+
 /// The logistic function: σ(x) = 1 / (1 + e^-x).
 ///
 /// Uses e^-|x| only, so the left tail keeps its relative accuracy down to the smallest subnormal.
@@ -12,8 +22,7 @@ namespace prefer::math {
 /// Values: ±0 → 1/2, -inf → 0, +inf → 1, NaN → NaN. Derivative: σ(x)·σ(-x).
 template <::std::floating_point T>
 PREFER_HOST_DEVICE T sigmoid(T x) {
-    T const e = exp(-abs(x));
-    return select(x < T(0), e, T(1)) / (T(1) + e);
+    return detail::sigmoid_from(x, exp(-abs(x)));
 }
 
 }  // namespace prefer::math

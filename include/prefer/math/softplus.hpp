@@ -5,6 +5,16 @@
 
 namespace prefer::math {
 
+namespace detail {
+
+/// softplus(x), given e^-|x|.
+template <::std::floating_point T>
+PREFER_HOST_DEVICE T softplus_from(T x, T e) {
+    return max(x, T(0)) + log1p(e);
+}
+
+}  // namespace detail
+
 /// Softplus, the loss of a logit: log(1 + e^x).
 ///
 /// Computed as max(x, 0) + log1p(e^-|x|): no overflow, and full relative accuracy in both tails.
@@ -12,7 +22,7 @@ namespace prefer::math {
 /// Values: ±0 → log 2, -inf → +0, +inf → +inf, NaN → NaN. Derivative: `sigmoid(x)`.
 template <::std::floating_point T>
 PREFER_HOST_DEVICE T softplus(T x) {
-    return max(x, T(0)) + log1p(exp(-abs(x)));
+    return detail::softplus_from(x, exp(-abs(x)));
 }
 
 /// log(1 + e^x): `softplus` under its numerical name.

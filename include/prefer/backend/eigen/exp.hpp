@@ -48,8 +48,9 @@ struct eigen_exp_constants<double> {
 };
 
 /// e^x for smallest <= x <= 0, within 2 ULP; exactly 1 at 0, and exactly 0 at `smallest`. Results
-/// below the smallest normal number by more than a factor of sqrt(2) are 0. There is no branch and no
-/// call, so a compiler turns a loop over it into vector instructions, with the bits of one at a time.
+/// below the smallest normal number by more than a factor of sqrt(2) are 0. There is no branch and
+/// no call, so a compiler turns a loop over it into vector instructions, with the bits of one at a
+/// time.
 template <class C>
 constexpr C eigen_exp_of(C x) {
     using constants = eigen_exp_constants<C>;
@@ -58,7 +59,8 @@ constexpr C eigen_exp_of(C x) {
     C const n = shifted - constants::rounder;
     C const r = (x - n * constants::log2_high) - n * constants::log2_low;
     C const mantissa = (constants::p(r) * (r * r) + r) + C(1);
-    // The low bits of `shifted` are n: moved into the exponent they are 2^n, and 0 for the smallest.
+    // The low bits of `shifted` are n: moved into the exponent they are 2^n, and 0 for the
+    // smallest.
     bits const power = (::std::bit_cast<bits>(shifted) << constants::mantissa) + constants::one;
     return mantissa * ::std::bit_cast<C>(power);
 }
@@ -72,8 +74,8 @@ using eigen_buffer = Eigen::Array<C, static_cast<int>(eigen_block), 1>;
 template <class C>
 using eigen_map = Eigen::Map<Eigen::Array<C, Eigen::Dynamic, 1> const>;
 
-/// The head of `out` becomes e^(x - shift), where x is at most `shift`; 0 where it is -inf. `x` may lie
-/// in `out`. (Eigen 3.4 has an exp of its own, which takes two to three times as long and never
+/// The head of `out` becomes e^(x - shift), where x is at most `shift`; 0 where it is -inf. `x` may
+/// lie in `out`. (Eigen 3.4 has an exp of its own, which takes two to three times as long and never
 /// returns 0.)
 template <class C>
 void eigen_exp(eigen_map<C> const& x, C shift, eigen_buffer<C>& out) {

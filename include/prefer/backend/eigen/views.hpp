@@ -42,9 +42,10 @@ concept eigen_dense =
 /// Eigen's dense types, fixed or dynamic, row- or column-major, with any strides.
 ///
 /// All of them are matrices; a vector is also what is one at compile time (one row or one column).
-/// A dynamic matrix that happens to have one column is not: it would otherwise broadcast, or read as
-/// a vector what was meant as a batch. Take `.col(0)` of it. A const Matrix, a `Map<T const>` and a
-/// const Map give const elements. Owning are Matrix, Array, and `Ref<T const>`, which may hold a copy.
+/// A dynamic matrix that happens to have one column is not: it would otherwise broadcast, or read
+/// as a vector what was meant as a batch. Take `.col(0)` of it. A const Matrix, a `Map<T const>`
+/// and a const Map give const elements. Owning are Matrix, Array, and `Ref<T const>`, which may
+/// hold a copy.
 template <detail::eigen_dense X>
 struct view_traits<X> {
     static constexpr bool borrowed = !decltype(detail::eigen_owns(static_cast<X*>(nullptr)))::value;
