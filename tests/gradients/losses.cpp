@@ -2,7 +2,7 @@
 
 /// \file
 /// Every loss against the oracles: closed forms, central differences, dual numbers (what
-/// value_and_grad is), and invariants. The fourth, literals of high precision, is golden/losses.cpp.
+/// value_and_grad is), and invariants. The fourth, high-precision literals, is golden/losses.cpp.
 
 #include "support/losses.hpp"
 #include "support/catch.hpp"

@@ -27,9 +27,9 @@ using exact_gradient = loss::pair_gradient<long double>;
 ///     static char const* name();
 ///     static std::vector<L> instances();          // settings that reach every branch
 ///     static exact_gradient closed_form(L const&, pair<long double> const&);
-///     static bool monotone(L const&);             // never falls in the chosen, rises in the rejected
+///     static bool monotone(L const&);         // falls with the chosen, rises with the rejected
 ///     static std::vector<double> corners(L const&);   // margins of `pair_with_margin` with a kink
-///     static long double at_zero(L const&, pair<long double> const&);   // where all log-probs are equal
+///     static long double at_zero(L const&, pair<long double> const&);  // all log-probs equal
 template <class L>
 struct loss_facts;
 

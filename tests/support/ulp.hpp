@@ -3,7 +3,7 @@
 
 /// \file
 /// Errors in units in the last place (ULP), fractions of them included, against the tables
-/// golden/math_*.inc; and the number that the documentation states, so that a test asserts that one.
+/// golden/math_*.inc; and the number that the documentation states, so that tests assert that one.
 
 #include "support/environment.hpp"
 

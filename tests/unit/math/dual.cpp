@@ -110,12 +110,12 @@ TEST_CASE("dual: each function has the slope and curvature of its closed form") 
         for (double const x : r.at) {
             CAPTURE(r.name, x);
             auto const y = r.of_dual(dual<double>::variable(x));
-            CHECK_CLOSE(y.gradient[0], r.slope(static_cast<L>(x)), family::gradient);
+            CHECK_CLOSE(y.gradient[0], r.slope(static_cast<L>(x)), family::pair_loss);
             auto const z = r.of_second(twice(x));
-            CHECK_CLOSE(z.value.gradient[0], r.slope(static_cast<L>(x)), family::gradient);
-            CHECK_CLOSE(z.gradient[0].value, r.slope(static_cast<L>(x)), family::gradient);
+            CHECK_CLOSE(z.value.gradient[0], r.slope(static_cast<L>(x)), family::pair_loss);
+            CHECK_CLOSE(z.gradient[0].value, r.slope(static_cast<L>(x)), family::pair_loss);
             CHECK_CLOSE(z.gradient[0].gradient[0], r.curvature(static_cast<L>(x)),
-                        family::gradient);
+                        family::pair_loss);
         }
     }
 }
