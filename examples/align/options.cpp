@@ -31,14 +31,14 @@ constexpr sizes embedded_sizes{.sft_steps = 600,
                                .window = 6,
                                .embedding = 12,
                                .hidden = 64};
-constexpr sizes file_sizes{.sft_steps = 800,
-                           .steps = 400,
+constexpr sizes file_sizes{.sft_steps = 400,
+                           .steps = 160,
                            .batch = 16,
                            .sft_rate = 2e-3,
                            .rate = 1e-3,
                            .window = 16,
                            .embedding = 16,
-                           .hidden = 192};
+                           .hidden = 128};
 
 std::string both(double embedded, double file) {
     std::string const a = support::shortest(embedded);

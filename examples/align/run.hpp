@@ -66,8 +66,15 @@ private:
 
     std::filesystem::path file(char const* name) const { return settings_.out / name; }
 
-    /// Finds out now, not after an hour, whether anything can be written.
+    /// Finds out now, not after an hour, whether anything can be written; and overwrites nobody's
+    /// checkpoint for want of an option.
     void prepare_folder() const {
+        if (!settings_.resume && std::filesystem::exists(file("checkpoint"))) {
+            throw usage_error(
+                settings_.out.string() +
+                " has a checkpoint already: go on from it with --resume, remove it, or "
+                "choose another --out");
+        }
         std::error_code error;
         std::filesystem::create_directories(settings_.out, error);
         if (error) {
