@@ -26,6 +26,18 @@ struct double_only {
     double operator()(pair<double> const& p) const { return p.margin(); }
 };
 
+/// Gives a plain number also for dual ones: its gradient would be lost.
+struct drops_the_gradient {
+    template <class S>
+    double operator()(pair<S> const& p) const {
+        if constexpr (requires { p.margin().value; }) {
+            return p.margin().value;
+        } else {
+            return p.margin();
+        }
+    }
+};
+
 struct returns_nothing {
     template <class S>
     void operator()(pair<S> const&) const {}
@@ -72,6 +84,7 @@ TEST_CASE("pair_loss: structs and lambdas are") {
 
 TEST_CASE("pair_loss: what has no gradient, no result or no pair is not") {
     STATIC_REQUIRE(!pair_loss<double_only>);
+    STATIC_REQUIRE(!pair_loss<drops_the_gradient>);
     STATIC_REQUIRE(!pair_loss<returns_nothing>);
     STATIC_REQUIRE(!pair_loss<not_const>);
     STATIC_REQUIRE(!pair_loss<takes_scalars>);

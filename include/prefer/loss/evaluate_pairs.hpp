@@ -256,7 +256,7 @@ pair_summary evaluate_pairs(Backend const& on, Loss const& loss, pair_batch<T, L
                             pair_gradients<G> const& gradients, pair_options options = {}) {
     static_assert(pair_loss<Loss>,
                   "prefer: a loss is callable with prefer::pair<S> for S = double and for dual "
-                  "numbers, and returns S");
+                  "numbers, and returns S (for dual numbers a dual one, which has the gradient)");
     char const* const name = "evaluate_pairs";
     detail::require_size(name, "d_policy_chosen", gradients.d_policy_chosen.size(), "policy_chosen",
                          batch.size());
@@ -294,7 +294,7 @@ pair_summary evaluate_pairs(Loss const& loss, pair_batch<T, Length> const& batch
                             pair_options options = {}) {
     static_assert(pair_loss<Loss>,
                   "prefer: a loss is callable with prefer::pair<S> for S = double and for dual "
-                  "numbers, and returns S");
+                  "numbers, and returns S (for dual numbers a dual one, which has the gradient)");
     detail::check_pairs(loss, batch, options);
     return summarize(detail::evaluate_pairs_loop(loss, batch, 1.0, [](auto...) {}), options);
 }
