@@ -9,7 +9,8 @@ if [[ ! -r $folder/pandalm.jsonl ]]; then
     exit 77
 fi
 gzip -c "$folder/pandalm.jsonl" >pairs.jsonl.gz
-succeeds --data pairs.jsonl.gz --sft-steps 40 --steps 2 --hidden 32 --hold-out 0.05 --quiet --out out
+succeeds --data pairs.jsonl.gz --sft-steps 100 --sft-lr 3e-3 --steps 2 --batch 12 --window 8 \
+    --embedding 12 --hidden 48 --hold-out 0.05 --quiet --out out
 says "842 lines, 842 preferences."
 says "held out (with their prompts)"
 cat out/report.txt
