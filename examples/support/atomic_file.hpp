@@ -16,8 +16,8 @@ namespace support {
 
 /// \file
 /// Files that are written whole or not at all: into a temporary file beside the target, flushed to
-/// the disk, then renamed over it. Whoever is killed, or runs out of disk, leaves the old file as it
-/// was, and at most a `NAME.part` that the next attempt overwrites. Every failure is a
+/// the disk, then renamed over it. Whoever is killed, or runs out of disk, leaves the old file as
+/// it was, and at most a `NAME.part` that the next attempt overwrites. Every failure is a
 /// `std::system_error` that names the file.
 
 [[noreturn]] inline void throw_file_error(int error, std::string const& what,

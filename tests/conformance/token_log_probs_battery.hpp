@@ -78,7 +78,8 @@ std::vector<D> gradient_of(Backend const& on, std::vector<T> const& row, std::si
 inline std::vector<std::size_t> row_sizes() {
     std::vector<std::size_t> sizes;
     for (std::size_t n = 1; n <= 70; ++n) sizes.push_back(n);
-    for (int const edge : {127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 2880}) {
+    for (int const edge :
+         {127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 2880}) {
         sizes.push_back(static_cast<std::size_t>(edge));
     }
     return sizes;

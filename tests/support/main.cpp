@@ -104,7 +104,8 @@ int main(int argument_count, char* arguments[]) {
         auto& settings = session.configData();
         settings.rngSeed = static_cast<unsigned int>(prefer::test::seed());
 #if CATCH_VERSION_MAJOR < 3
-        // This version does not mind an empty program; NoTests is for a filter that matches nothing.
+        // This version does not mind an empty program; NoTests is for a filter that matches
+        // nothing.
         if (Catch::getRegistryHub().getTestCaseRegistry().getAllTests().empty()) {
             std::cerr << "error: this program contains no tests\n";
             return EXIT_FAILURE;

@@ -52,6 +52,28 @@ TEST_CASE("the example of token_log_probs") {
     CHECK_CLOSE(token_logp[1], -1.386294361119890618834464, family::log_prob);
 }
 
+TEST_CASE("the example of the logprob family") {
+    // Two sequences of three tokens; the first of each is the prompt.
+    Eigen::MatrixXd const logits = Eigen::MatrixXd::Zero(6, 4);
+    std::vector<int> const tokens{0, 1, 2, 3, 2, 1}, offsets{0, 3, 6}, prompt_lengths{1, 1};
+    std::vector<long> labels(6);
+    std::vector<double> token_logp(6), sequence_logp(2), d_token_logp(6);
+    std::vector<double> const d_sequence_logp{1, -1};
+    Eigen::MatrixXd d_logits(6, 4);
+
+    prefer::next_token_labels(tokens, offsets, prompt_lengths, labels);  // the shift by one
+    prefer::token_log_probs(logits, labels, token_logp);                 // [N, V] -> [N]
+    prefer::sequence_sum(token_logp, offsets, sequence_logp);            // [N] -> [B]
+    // … a loss gives d_sequence_logp [B] …
+    prefer::sequence_sum_backward(d_sequence_logp, offsets, d_token_logp);     // [B] -> [N]
+    prefer::token_log_probs_backward(logits, labels, d_token_logp, d_logits);  // [N] -> [N, V]
+
+    CHECK_CLOSE(sequence_logp[0], 2 * -1.386294361119890618834464, family::log_prob);
+    CHECK_CLOSE(d_logits(0, 1), 0.75, family::gradient);
+    CHECK_CLOSE(d_logits(3, 1), 0.25, family::gradient);
+    CHECK_CLOSE(d_logits(5, 1), 0.0, family::exact);
+}
+
 TEST_CASE("the example of pair_loss") {
     prefer::pair<double> const p{.chosen = {.policy = -1, .reference = -3},
                                  .rejected = {.policy = -2, .reference = -2}};

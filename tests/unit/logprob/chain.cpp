@@ -16,7 +16,8 @@ using prefer::test::family;
 constexpr std::size_t rows = 6;
 constexpr std::size_t columns = 4;
 
-// Two packed sequences of 4 and 2 tokens; the first row of the first, and the last rows, are not scored.
+// Two packed sequences of 4 and 2 tokens; the first row of the first, and the last rows, are not
+// scored.
 std::vector<int> const offsets{0, 4, 6};
 std::vector<int> const labels{-100, 3, 0, -100, 2, -100};
 std::vector<double> const upstream{0.7, -1.3};

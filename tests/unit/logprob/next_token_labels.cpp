@@ -77,7 +77,8 @@ TEST_CASE("another ignore index, and other integer types") {
 }
 
 TEST_CASE("L5: each sequence of a concatenated batch has its prompt length") {
-    // Chosen and rejected of two pairs: prompt of 2 tokens, responses of 2. Log-probs -10 in prompts.
+    // Chosen and rejected of two pairs: prompt of 2 tokens, responses of 2. Log-probs -10 in
+    // prompts.
     std::vector<int> const tokens(16, 0);
     std::vector<int> const offsets{0, 4, 8, 12, 16};
     std::vector<int> labels(16, 55);

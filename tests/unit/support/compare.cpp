@@ -21,9 +21,9 @@ using prefer::test::ulp_distance;
 namespace {
 
 constexpr std::array all_families{
-    family::exact,    family::elementwise,       family::reduction,   family::log_prob,
-    family::gradient, family::pair_loss,         family::finite_difference,
-    family::statistical, family::quoted};
+    family::exact,    family::elementwise, family::reduction,         family::log_prob,
+    family::gradient, family::pair_loss,   family::finite_difference, family::statistical,
+    family::quoted};
 
 template <class T>
 constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
