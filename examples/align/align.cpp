@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// \file
-/// An existing trainer in miniature, to which the library was added: see README.md beside this file.
-/// Whatever goes wrong ends as one line on the standard error and a non-zero exit status.
+/// An existing trainer in miniature, to which the library was added: see README.md beside this
+/// file. Whatever goes wrong ends as one line on the standard error and a non-zero exit status.
 
 #include "align/jobs.hpp"
 #include "align/options.hpp"
@@ -28,7 +28,8 @@ void complain(std::string text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    // A full disk, a file size limit or a closed pipe is then an error of the write, and is reported.
+    // A full disk, a file size limit or a closed pipe is then an error of the write, and is
+    // reported.
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     try {

@@ -50,8 +50,8 @@ void save_checkpoint(std::filesystem::path const& path, fingerprint const& print
     support::write_file(path, out.finish());
 }
 
-/// Takes up a run where a checkpoint left it. A damaged file, and one of a run with other options or
-/// other data, is refused with an exception; `progress` and `trainer` are then of no use.
+/// Takes up a run where a checkpoint left it. A damaged file, and one of a run with other options
+/// or other data, is refused with an exception; `progress` and `trainer` are then of no use.
 template <class Trainer>
 void load_checkpoint(std::filesystem::path const& path, fingerprint const& print,
                      run_progress& progress, Trainer& trainer) {

@@ -42,9 +42,9 @@ struct model_shape {
 ///
 /// All parameters are one vector, which makes copies, optimisers and checkpoints one line each.
 ///
-/// Rows are worked on in blocks of a fixed height, filled up with rows that nobody looks at, so every
-/// product has the same shape whatever the batch and the number of threads are. Gradients of blocks
-/// are added up in `lanes` sums, and these in order. So results depend on neither.
+/// Rows are worked on in blocks of a fixed height, filled up with rows that nobody looks at, so
+/// every product has the same shape whatever the batch and the number of threads are. Gradients of
+/// blocks are added up in `lanes` sums, and these in order. So results depend on neither.
 template <class Scalar>
 class model {
 public:

@@ -27,15 +27,15 @@ public:
 
 /// Reads one line of JSON. Throws `format_error`.
 ///
-/// Three shapes are understood. Strings: {"prompt", "chosen", "rejected"}. Chat: the same with lists
-/// of {"role", "content"}, where chosen and rejected may repeat the prompt, or where the prompt is
-/// left out and is what their lists have in common. Transcripts: {"chosen", "rejected"} as strings
-/// that start with a common prompt (`split_transcripts`). Other keys are not looked at.
+/// Three shapes are understood. Strings: {"prompt", "chosen", "rejected"}. Chat: the same with
+/// lists of {"role", "content"}, where chosen and rejected may repeat the prompt, or where the
+/// prompt is left out and is what their lists have in common. Transcripts: {"chosen", "rejected"}
+/// as strings that start with a common prompt (`split_transcripts`). Other keys are not looked at.
 preference parse_preference(std::string_view line);
 
-/// Two whole transcripts as prompt and responses: the prompt is their longest common prefix, cut back
-/// to just behind its last "\n\nAssistant:"; where it has none, to just behind its last white space.
-/// Either way the cut is behind an ASCII character, so never inside a UTF-8 sequence.
+/// Two whole transcripts as prompt and responses: the prompt is their longest common prefix, cut
+/// back to just behind its last "\n\nAssistant:"; where it has none, to just behind its last white
+/// space. Either way the cut is behind an ASCII character, so never inside a UTF-8 sequence.
 preference split_transcripts(std::string_view chosen, std::string_view rejected);
 
 /// Shortens the responses, each from its own end, so that prompt and response have at most

@@ -25,7 +25,8 @@
 
 namespace align {
 
-/// One run: fine-tune, align, report. A template over the loss only; nothing here knows which it is.
+/// One run: fine-tune, align, report. A template over the loss only; nothing here knows which it
+/// is.
 template <prefer::pair_loss Loss>
 class run {
 public:

@@ -15,7 +15,8 @@
 
 namespace align {
 
-/// Draws a token from softmax(logits): the first whose cumulated probability exceeds a uniform number.
+/// Draws a token from softmax(logits): the first whose cumulated probability exceeds a uniform
+/// number.
 template <class Scalar>
 token draw_token(Scalar const* logits, std::size_t count, prefer::philox& rng) {
     double const u = prefer::uniform01<double>(rng);
@@ -29,8 +30,8 @@ token draw_token(Scalar const* logits, std::size_t count, prefer::philox& rng) {
     return static_cast<token>(count - 1);
 }
 
-/// One response to each prompt, at temperature 1, of at most `max_length` bytes. Every prompt has its
-/// own part of the random numbers, so two models that agree say the same.
+/// One response to each prompt, at temperature 1, of at most `max_length` bytes. Every prompt has
+/// its own part of the random numbers, so two models that agree say the same.
 template <class Scalar>
 std::vector<std::string> sample_responses(model<Scalar> const& m,
                                           parameter_vector<Scalar> const& parameters,

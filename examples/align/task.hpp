@@ -20,8 +20,8 @@ namespace align {
 /// The embedded task: preferences with a known true reward, over a space of responses that is small
 /// enough to be listed whole.
 ///
-/// A prompt such as "c3" asks for letters c and for a length of 3. Responses are all strings of 0 to
-/// 4 of the letters a to f. Pairs come from a writer who only half listens; the preferred one is
+/// A prompt such as "c3" asks for letters c and for a length of 3. Responses are all strings of 0
+/// to 4 of the letters a to f. Pairs come from a writer who only half listens; the preferred one is
 /// drawn with probability σ(reward difference), the Bradley-Terry model that the losses assume.
 class letter_task {
 public:
@@ -83,8 +83,8 @@ public:
     }
 
 private:
-    /// One time in two the wanted length, else any from 1 to 4; each letter one time in four the one
-    /// asked for, else any.
+    /// One time in two the wanted length, else any from 1 to 4; each letter one time in four the
+    /// one asked for, else any.
     static std::string write(std::string_view prompt, prefer::philox& rng) {
         std::size_t length = 1 + prefer::uniform_index(rng, max_length);
         if (prefer::uniform_index(rng, 2) == 0) length = static_cast<std::size_t>(prompt[1] - '0');

@@ -26,8 +26,9 @@ struct sequence_pair {
     sequence rejected;
 };
 
-/// Bytes as tokens. The model can say the `spoken` bytes and `end()`; it can read, besides, the bytes
-/// that only prompts use, `answer()` between prompt and response, and `nothing()` before the start.
+/// Bytes as tokens. The model can say the `spoken` bytes and `end()`; it can read, besides, the
+/// bytes that only prompts use, `answer()` between prompt and response, and `nothing()` before the
+/// start.
 class vocabulary {
 public:
     explicit vocabulary(std::string_view spoken, std::string_view only_read = "")

@@ -11,8 +11,8 @@
 
 namespace align {
 
-/// Runs independent pieces of work on a few threads. What the pieces are never depends on the number
-/// of threads, so neither do the results.
+/// Runs independent pieces of work on a few threads. What the pieces are never depends on the
+/// number of threads, so neither do the results.
 class workers {
 public:
     explicit workers(std::size_t threads) : threads_(std::max<std::size_t>(1, threads)) {}
