@@ -31,6 +31,16 @@ struct golden_row {
     double residual;
 };
 
+/// Of the two tables of a golden file, the one of the type under test.
+template <class T>
+constexpr auto const& table_of(auto const& in_float, auto const& in_double) {
+    if constexpr (std::same_as<T, float>) {
+        return in_float;
+    } else {
+        return in_double;
+    }
+}
+
 /// The distance from |x| to the next larger number of its type.
 template <std::floating_point T>
 double ulp(T x) {

@@ -7,15 +7,14 @@
 #include <prefer/math/log1mexp.hpp>
 
 #include <cmath>
-#include <concepts>
 #include <limits>
-#include <span>
 
 using prefer::math::log1mexp;
 using prefer::test::check_edges;
 using prefer::test::family;
 using prefer::test::inf;
 using prefer::test::largest;
+using prefer::test::table_of;
 using prefer::test::undefined;
 
 namespace {
@@ -25,19 +24,11 @@ using row = prefer::test::golden_row<T>;
 
 #include "golden/math_log1mexp.inc"
 
-template <class T>
-constexpr auto rows() {
-    if constexpr (std::same_as<T, float>) {
-        return std::span<row<float> const>(float_rows);
-    } else {
-        return std::span<row<double> const>(double_rows);
-    }
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("log1mexp: the error is what the comment states", "", float, double) {
-    auto const worst = prefer::test::largest_error<TestType>(log1mexp<TestType>, rows<TestType>());
+    auto const worst = prefer::test::largest_error<TestType>(
+        log1mexp<TestType>, table_of<TestType>(float_rows, double_rows));
     CAPTURE(worst.ulps, worst.at);
     CHECK(worst.ulps <= prefer::test::documented_ulp("log1mexp").template of<TestType>());
 }

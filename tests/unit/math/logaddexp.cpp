@@ -7,9 +7,7 @@
 #include <prefer/math/logaddexp.hpp>
 
 #include <cmath>
-#include <concepts>
 #include <limits>
-#include <span>
 
 using prefer::math::logaddexp;
 using prefer::test::check_edge;
@@ -18,6 +16,7 @@ using prefer::test::edges;
 using prefer::test::family;
 using prefer::test::inf;
 using prefer::test::largest;
+using prefer::test::table_of;
 using prefer::test::undefined;
 
 namespace {
@@ -27,20 +26,11 @@ using row = prefer::test::golden_row<T, 2>;
 
 #include "golden/math_logaddexp.inc"
 
-template <class T>
-constexpr auto rows() {
-    if constexpr (std::same_as<T, float>) {
-        return std::span<row<float> const>(float_rows);
-    } else {
-        return std::span<row<double> const>(double_rows);
-    }
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("logaddexp: the error is what the comment states", "", float, double) {
     prefer::test::worst_error<TestType> worst;
-    for (auto const& r : rows<TestType>()) {
+    for (auto const& r : table_of<TestType>(float_rows, double_rows)) {
         TestType const unit =
             std::fmax(std::fmax(std::fabs(r.x[0]), std::fabs(r.x[1])), TestType(1));
         TestType const actual = logaddexp(r.x[0], r.x[1]);

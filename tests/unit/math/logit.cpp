@@ -9,13 +9,13 @@
 #include <cmath>
 #include <concepts>
 #include <limits>
-#include <span>
 
 using prefer::math::logit;
 using prefer::test::check_edges;
 using prefer::test::family;
 using prefer::test::inf;
 using prefer::test::largest;
+using prefer::test::table_of;
 using prefer::test::undefined;
 
 namespace {
@@ -25,19 +25,11 @@ using row = prefer::test::golden_row<T>;
 
 #include "golden/math_logit.inc"
 
-template <class T>
-constexpr auto rows() {
-    if constexpr (std::same_as<T, float>) {
-        return std::span<row<float> const>(float_rows);
-    } else {
-        return std::span<row<double> const>(double_rows);
-    }
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("logit: the error is what the comment states", "", float, double) {
-    auto const worst = prefer::test::largest_error<TestType>(logit<TestType>, rows<TestType>());
+    auto const worst = prefer::test::largest_error<TestType>(
+        logit<TestType>, table_of<TestType>(float_rows, double_rows));
     CAPTURE(worst.ulps, worst.at);
     CHECK(worst.ulps <= prefer::test::documented_ulp("logit").template of<TestType>());
 }

@@ -7,15 +7,14 @@
 #include <prefer/math/sigmoid.hpp>
 
 #include <cmath>
-#include <concepts>
 #include <limits>
-#include <span>
 
 using prefer::math::sigmoid;
 using prefer::test::check_edges;
 using prefer::test::family;
 using prefer::test::inf;
 using prefer::test::largest;
+using prefer::test::table_of;
 using prefer::test::undefined;
 
 namespace {
@@ -25,19 +24,11 @@ using row = prefer::test::golden_row<T>;
 
 #include "golden/math_sigmoid.inc"
 
-template <class T>
-constexpr auto rows() {
-    if constexpr (std::same_as<T, float>) {
-        return std::span<row<float> const>(float_rows);
-    } else {
-        return std::span<row<double> const>(double_rows);
-    }
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("sigmoid: the error is what the comment states", "", float, double) {
-    auto const worst = prefer::test::largest_error<TestType>(sigmoid<TestType>, rows<TestType>());
+    auto const worst = prefer::test::largest_error<TestType>(
+        sigmoid<TestType>, table_of<TestType>(float_rows, double_rows));
     CAPTURE(worst.ulps, worst.at);
     CHECK(worst.ulps <= prefer::test::documented_ulp("sigmoid").template of<TestType>());
 }
