@@ -158,6 +158,15 @@ void refuse_foreign_options(CLI::App const& app, std::string const& loss) {
     }
 }
 
+/// CLI11 takes a negative number for a huge unsigned one.
+CLI::Validator whole_number() {
+    return {[](std::string const& text) {
+                bool const digits = text.find_first_not_of("0123456789") == std::string::npos;
+                return digits && !text.empty() ? std::string() : text + " is not a whole number";
+            },
+            ""};
+}
+
 void require_rate(char const* option, double rate) {
     if (!(std::isfinite(rate) && rate > 0)) {
         throw usage_error(std::string(option) + " is " + support::shortest(rate) +
@@ -203,6 +212,7 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
         ->group("Data");
     app.add_option("--max-length", s.max_length,
                    "bytes of prompt and response together; responses are cut at their end [2048]")
+        ->check(whole_number())
         ->type_name("BYTES")
         ->group("Data");
     app.add_flag("--skip-bad", s.skip_bad, "count malformed lines and go on")->group("Data");
@@ -246,12 +256,15 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
     sizes const &e = embedded_sizes, &f = file_sizes;
     app.add_option("--sft-steps", sft_steps,
                    "steps of fine-tuning" + both(e.sft_steps, f.sft_steps))
+        ->check(whole_number())
         ->type_name("N")
         ->group("Training");
     app.add_option("--steps", steps, "steps of alignment" + both(e.steps, f.steps))
+        ->check(whole_number())
         ->type_name("N")
         ->group("Training");
     app.add_option("--batch", batch, "responses or pairs in a step" + both(e.batch, f.batch))
+        ->check(whole_number())
         ->type_name("N")
         ->group("Training");
     app.add_option("--sft-lr", sft_rate,
@@ -262,20 +275,25 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
         ->type_name("RATE")
         ->group("Training");
     app.add_option("--seed", s.seed, "seed of everything that is random [1]")
+        ->check(whole_number())
         ->type_name("N")
         ->group("Training");
     app.add_option("--threads", s.threads, "threads; the results do not depend on it [all cores]")
+        ->check(whole_number())
         ->type_name("N")
         ->group("Training");
 
     app.add_option("--window", window, "bytes that the model sees" + both(e.window, f.window))
+        ->check(whole_number())
         ->type_name("N")
         ->group("Model");
     app.add_option("--embedding", embedding,
                    "numbers for each of these bytes" + both(e.embedding, f.embedding))
+        ->check(whole_number())
         ->type_name("N")
         ->group("Model");
     app.add_option("--hidden", hidden, "width of the hidden layer" + both(e.hidden, f.hidden))
+        ->check(whole_number())
         ->type_name("N")
         ->group("Model");
 
@@ -283,6 +301,7 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
         ->type_name("DIR")
         ->group("Results");
     app.add_option("--save-every", s.save_every, "steps between checkpoints; 0: none [0]")
+        ->check(whole_number())
         ->type_name("N")
         ->group("Results");
     app.add_flag("--resume", s.resume, "go on from the checkpoint in DIR")->group("Results");

@@ -17,7 +17,8 @@ complains "--nll-of" --loss slic --nll-of both
 complains "--max-length has no effect without --data" --max-length 100
 complains "--skip-bad has no effect without --data" --skip-bad
 complains "--steps" --steps many
-complains "--steps" --steps -1
+complains "-1 is not a whole number" --steps -1
+complains "-1 is not a whole number" --seed -1
 complains "--steps" --steps
 complains "--batch is 0" --batch 0
 complains "--lr is inf" --lr inf
