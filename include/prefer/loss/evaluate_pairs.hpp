@@ -23,6 +23,16 @@ struct pair_options {
     ::std::optional<double> normalizer = ::std::nullopt;
 };
 
+namespace detail {
+
+inline void require_normalizer(char const* function, ::std::optional<double> normalizer) {
+    if (!normalizer) return;
+    require(math::is_finite(*normalizer) && *normalizer > 0, function, "normalizer", *normalizer,
+            "finite and positive");
+}
+
+}  // namespace detail
+
 /// Sums over the counted pairs of one call, in double: what is added up over micro-batches and
 /// reduced over ranks (nine doubles, nothing else).
 struct pair_sums {
@@ -69,6 +79,7 @@ struct pair_summary {
 /// The summary of sums: of one call, or added up over many. Left out, the normalizer is the number
 /// of counted pairs. The losses of parts that were given one global normalizer simply add up.
 inline pair_summary summarize(pair_sums const& sums, pair_options options = {}) {
+    detail::require_normalizer("summarize", options.normalizer);
     double const pairs = sums.pairs > 0 ? sums.pairs : 1;
     return {
         .loss = sums.weighted_loss / options.normalizer.value_or(pairs),
@@ -141,10 +152,7 @@ template <class L, class T, class Length>
     if (batch.has_weights) {
         require_size(name, "weights", batch.weights.size(), "policy_chosen", size);
     }
-    if (options.normalizer) {
-        require(math::is_finite(*options.normalizer) && *options.normalizer > 0, name, "normalizer",
-                *options.normalizer, "finite and positive");
-    }
+    require_normalizer(name, options.normalizer);
     if constexpr (requires { loss.validate(); }) loss.validate();
     if constexpr (requires { loss.inputs(); }) {
         pair_inputs const needed = loss.inputs();

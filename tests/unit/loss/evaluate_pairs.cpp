@@ -547,3 +547,13 @@ TEST_CASE("summarize: sums of no pairs, and of an explicit normalizer") {
     CHECK_SAME(prefer::summarize(sums).accuracy, 0.5);
     CHECK_SAME(prefer::summarize(sums).strict_accuracy, 0.25);
 }
+
+TEST_CASE("summarize: a normalizer that is no divisor is an error") {
+    prefer::pair_sums const sums{.pairs = 2, .weighted_loss = 3};
+    CHECK_SAME(prefer::summarize(sums).loss, 1.5);
+    CHECK_SAME(prefer::summarize(sums, {.normalizer = 4.0}).loss, 0.75);
+    for (double const bad : {0.0, -1.0, inf, undefined}) {
+        CHECK_THROWS_MESSAGE(prefer::summarize(sums, {.normalizer = bad}), value_error,
+                             "prefer::summarize: normalizer is ");
+    }
+}
