@@ -6,8 +6,7 @@ usage: python3 tests/golden/generate.py
 
 Needs mpmath 1.3 and nothing else; the build and CI read the tables and do not run this. The formulas
 are the definitions, written naively, since 60 digits leave room for any cancellation; nothing here
-follows the way in which the library computes. Gradients are numerical derivatives of these
-definitions at the same precision. The output depends on this file alone.
+follows the way in which the library computes. The output depends on this file alone.
 
 Tables
 ------
@@ -17,8 +16,6 @@ math_FUNCTION.inc   rows {{inputs}, nearest, residual} for float and double. The
                     so errors far below one ULP are seen, for subnormal results as well.
 math_log_sum_exp.inc  rows {n, scale, offset, nearest, residual} in double, of the n numbers
                     offset + scale * ((37 i) mod 101 - 50), which are exact in float as well.
-losses.inc          rows {loss, {chosen, rejected}, {value, d_chosen, d_rejected}} in double. The
-                    log-probs are multiples of 1/64, so that their differences are exact.
 """
 
 import pathlib
@@ -224,131 +221,6 @@ WORST = {
 }
 
 
-# --- losses --------------------------------------------------------------------------------------
-# Each is a function of (policy_w, policy_l, reference_w, reference_l, length_w, length_l).
-def margin(pw, pl, rw, rl, lw, ll):
-    return (pw - rw) - (pl - rl)
-
-
-def log_sigma(z):
-    return -mpmath.log1p(mpmath.exp(-z))
-
-
-def dpo(beta, epsilon):
-    def loss(*p):
-        z = beta * margin(*p)
-        exact = mpf(epsilon)
-        return -(1 - exact) * log_sigma(z) - exact * log_sigma(-z)
-
-    return f"{{{beta!r}, {epsilon!r}}}", loss
-
-
-def robust_dpo(beta, epsilon):
-    def loss(*p):
-        z = beta * margin(*p)
-        exact = mpf(epsilon)
-        return (-(1 - exact) * log_sigma(z) + exact * log_sigma(-z)) / (1 - 2 * exact)
-
-    return f"{{{beta!r}, {epsilon!r}}}", loss
-
-
-def ipo(beta, averaged, half_beta):
-    def loss(pw, pl, rw, rl, lw, ll):
-        h = (pw - rw) / lw - (pl - rl) / ll if averaged else (pw - rw) - (pl - rl)
-        return (h - (mpf(beta) / 2 if half_beta else 1 / (2 * mpf(beta)))) ** 2
-
-    mean = "averaged" if averaged else "summed"
-    target = "half_beta" if half_beta else "half_inverse_beta"
-    return (
-        f"{{{beta!r}, prefer::log_probs::{mean}, prefer::loss::ipo_target::{target}}}",
-        loss,
-    )
-
-
-def hinge_norm(beta):
-    return f"{{{beta!r}}}", lambda *p: max(mpf(0), 1 - mpf(beta) * margin(*p))
-
-
-def slic(delta, weight, averaged):
-    def loss(pw, pl, rw, rl, lw, ll):
-        likelihood = pw / lw if averaged else pw
-        return max(mpf(0), delta - pw + pl) - weight * likelihood
-
-    mean = "averaged" if averaged else "summed"
-    return f"{{{delta!r}, {weight!r}, prefer::log_probs::{mean}}}", loss
-
-
-LOSSES = {
-    "dpo": [dpo(0.1, 0.0), dpo(0.1, 0.1), dpo(0.01, 0.3), dpo(2.5, 0.0), dpo(0.5, 0.49)],
-    "robust_dpo": [robust_dpo(0.1, 0.1), robust_dpo(0.1, 0.0), robust_dpo(0.5, 0.4)],
-    "ipo": [
-        ipo(0.1, True, False),
-        ipo(0.1, False, False),
-        ipo(0.25, True, True),
-        ipo(3.0, False, True),
-    ],
-    "hinge_norm": [hinge_norm(0.1), hinge_norm(0.01), hinge_norm(2.0)],
-    "slic": [slic(1.0, 0.1, False), slic(0.0, 0.0, False), slic(10.0, 0.5, True), slic(1.0, 1.0, True)],
-}
-
-# Margins: none, small, ordinary, either side of the corners of hinges, extreme.
-MARGINS = [0, 1 / 64, -1 / 64, 0.5, -0.5, 1.25, 3, -3, 6, -10, 9.75, 10.25, 30, -30, 99, 101]
-MARGINS += [250, -250, 1000, -1000, 4000, -4000]
-
-
-def pairs_of_margin(h, k):
-    """A pair with this log-ratio margin, in multiples of 1/64."""
-    rw, rl = -20.25 - k, -17.5 - 3 * k % 40
-    shift = (k % 7) * 0.25 - 1
-    return rw + h + shift, rl + shift, rw, rl, 3 + k % 9, 2 + 5 * k % 11
-
-
-def is_corner(loss, p):
-    """Whether the slope jumps here; such points belong to the closed-form tests."""
-    step = mpf(2) ** -200
-    for i in (0, 1):
-        up, down = list(map(mpf, p)), list(map(mpf, p))
-        up[i] += step
-        down[i] -= step
-        left = (loss(*p) - loss(*down)) / step
-        right = (loss(*up) - loss(*p)) / step
-        if abs(left - right) > mpf(10) ** -20:
-            return True
-    return False
-
-
-def slope(loss, p, i):
-    at = lambda x: loss(*(x if j == i else p[j] for j in range(6)))
-    return mpmath.diff(at, p[i])
-
-
-def number(x):
-    if abs(x) < mpf(2) ** -1075:
-        return "0.0"
-    text = mpmath.nstr(x, 20, min_fixed=-5, max_fixed=20)
-    return text if "." in text or "e" in text else text + ".0"
-
-
-def write_losses():
-    with open(HERE / "losses.inc", "w", encoding="utf-8") as out:
-        out.write(HEAD)
-        for name, instances in LOSSES.items():
-            out.write(f"\ninline constexpr loss_row<prefer::loss::{name}> {name}_rows[] = {{\n")
-            for k, h in enumerate(MARGINS):
-                for text, loss in instances:
-                    p = tuple(map(mpf, pairs_of_margin(h, k)))
-                    with mp.workdps(500):
-                        if is_corner(loss, p):
-                            continue
-                        value = loss(*p)
-                    with mp.workdps(1000):
-                        slopes = slope(loss, p, 0), slope(loss, p, 1)
-                    pw, pl, rw, rl, lw, ll = (number(x) for x in p)
-                    values = ", ".join(number(x) for x in (value, *slopes))
-                    out.write(f"    {{{text}, {{{{{pw}, {rw}, {lw}}}, {{{pl}, {rl}, {ll}}}}}, {{{values}}}}},\n")
-            out.write("};\n")
-
-
 def main():
     for name, function in (("log_sigmoid", log_sigmoid), ("softplus", softplus), ("sigmoid", sigmoid)):
         write_function(name, function, lambda kind: real_line(kind, WORST[name]))
@@ -356,7 +228,6 @@ def main():
     write_function("logit", logit, probabilities)
     write_function("logaddexp", logaddexp, two_reals)
     write_log_sum_exp()
-    write_losses()
 
 
 if __name__ == "__main__":

@@ -13,8 +13,9 @@ enum class log_probs { summed, averaged };
 /// What is known of one response: the numbers a loss formula works on.
 ///
 /// `policy` is the summed log-prob log π(y|x), in nats; it is the differentiated one. `reference`
-/// is log π_ref(y|x) and `length` the number of counted tokens; both are constants of the formula.
-/// What was not given is NaN, so a formula that reads it anyway shows it.
+/// is log π_ref(y|x), `length` the number of counted tokens, and `score` what a reward model or an
+/// annotator says of the response; these are constants of the formula. What was not given is NaN,
+/// so a formula that reads it anyway shows it.
 template <class S>
 struct response {
     using real = math::primal_t<S>;
@@ -22,6 +23,7 @@ struct response {
     S policy{};
     real reference = math::quiet_nan<real>;
     real length = math::quiet_nan<real>;
+    real score = math::quiet_nan<real>;
 
     /// log π(y|x) - log π_ref(y|x)
     PREFER_HOST_DEVICE constexpr S log_ratio() const { return policy - reference; }
@@ -40,10 +42,18 @@ private:
 };
 
 /// A preference: the chosen and the rejected response to one prompt.
+///
+/// `label` is what the annotation says of the pair, and `offset` what it asks of the margin. Both
+/// are constants, and each loss that reads them says how; their defaults are what a pair means
+/// without them: the chosen response is the better one, by any margin.
 template <class S>
 struct pair {
+    using real = math::primal_t<S>;
+
     response<S> chosen;
     response<S> rejected;
+    real label = real(1);
+    real offset = real(0);
 
     /// The log-ratio margin h = chosen.log_ratio() - rejected.log_ratio(), in nats.
     PREFER_HOST_DEVICE constexpr S margin() const {
@@ -54,6 +64,15 @@ struct pair {
     PREFER_HOST_DEVICE constexpr S mean_margin() const {
         return chosen.mean_log_ratio() - rejected.mean_log_ratio();
     }
+};
+
+/// A response by itself, labelled: 1 is desirable, 0 undesirable; losses on soft labels say so.
+template <class S>
+struct example {
+    using real = math::primal_t<S>;
+
+    response<S> completion;
+    real label = real(1);
 };
 
 }  // namespace prefer

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <tuple>
+
 #include <prefer/core/pair.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/loss/pair_loss.hpp>
@@ -26,6 +28,13 @@ struct dpo {
     double label_smoothing = 0.0;
 
     static constexpr pair_inputs inputs() { return {.reference = true, .lengths = false}; }
+
+    static constexpr bool score_difference = true;
+
+    static constexpr auto parameters() {
+        return ::std::tuple{parameter{"beta", &dpo::beta},
+                            parameter{"label_smoothing", &dpo::label_smoothing}};
+    }
 
     void validate() const {
         require_positive("loss::dpo", "beta", beta);

@@ -26,8 +26,8 @@ struct pair_options {
 namespace detail {
 
 inline void require_normalizer(char const* function, ::std::optional<double> normalizer) {
-    if (!normalizer) return;
-    require(math::is_finite(*normalizer) && *normalizer > 0, function, "normalizer", *normalizer,
+    double const value = normalizer.value_or(1.0);
+    require(math::is_finite(value) && value > 0, function, "normalizer", value,
             "finite and positive");
 }
 

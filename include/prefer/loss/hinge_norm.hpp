@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <tuple>
+
 #include <prefer/core/pair.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/loss/pair_loss.hpp>
@@ -21,6 +23,12 @@ struct hinge_norm {
     double beta = 0.1;
 
     static constexpr pair_inputs inputs() { return {.reference = true, .lengths = false}; }
+
+    static constexpr bool score_difference = true;
+
+    static constexpr auto parameters() {
+        return ::std::tuple{parameter{"beta", &hinge_norm::beta}};
+    }
 
     void validate() const { require_positive("loss::hinge_norm", "beta", beta); }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <tuple>
+
 #include <prefer/core/pair.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/loss/pair_loss.hpp>
@@ -38,6 +40,13 @@ struct ipo {
 
     constexpr pair_inputs inputs() const {
         return {.reference = true, .lengths = margin_of == log_probs::averaged};
+    }
+
+    static constexpr bool score_difference = true;
+
+    static constexpr auto parameters() {
+        return ::std::tuple{parameter{"beta", &ipo::beta}, parameter{"margin_of", &ipo::margin_of},
+                            parameter{"target", &ipo::target}};
     }
 
     void validate() const {

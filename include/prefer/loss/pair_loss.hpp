@@ -20,6 +20,8 @@ namespace prefer {
 ///
 ///     static constexpr pair_inputs inputs();   // what it reads; checked against the batch
 ///     void validate() const;                   // throws value_error for bad hyper-parameters
+///     static constexpr auto parameters();      // their names: a tuple of `parameter`
+///     static constexpr bool score_difference = true;  // reads only margin() or mean_margin()
 ///     double beta;                             // scales the reported rewards
 ///
 /// ```cpp
@@ -34,6 +36,9 @@ namespace prefer {
 struct pair_inputs {
     bool reference = false;
     bool lengths = false;
+    bool scores = false;
+    bool labels = false;
+    bool offsets = false;
 };
 
 namespace detail {
@@ -53,7 +58,23 @@ concept pair_loss =
         { loss(q) } -> ::std::same_as<detail::pair_dual<double>>;  // a number has no gradient
     };
 
+/// A formula over single responses: the same for `example<S>`.
+template <class L>
+concept example_loss =
+    requires(L const& loss, example<double> const& x, example<math::dual<double>> const& y) {
+        { loss(x) } -> ::std::convertible_to<double>;
+        { loss(y) } -> ::std::same_as<math::dual<double>>;
+    };
+
 namespace loss {
+
+/// A hyper-parameter of a loss: its name, and the member that holds it. What `parameters()` lists;
+/// for configuration files, fingerprints and tables.
+template <class L, class T>
+struct parameter {
+    char const* name;
+    T L::* member;
+};
 
 /// A loss and its derivatives with respect to log π(y_w) and log π(y_l).
 template <class T>
@@ -68,10 +89,29 @@ struct pair_gradient {
 template <class L, class T>
 PREFER_HOST_DEVICE pair_gradient<T> value_and_grad(L const& loss, pair<T> const& p) {
     using S = detail::pair_dual<T>;
-    pair<S> const q{{S::variable(p.chosen.policy, 0), p.chosen.reference, p.chosen.length},
-                    {S::variable(p.rejected.policy, 1), p.rejected.reference, p.rejected.length}};
+    auto const variable = [](response<T> const& r, ::std::size_t index) {
+        return response<S>{S::variable(r.policy, index), r.reference, r.length, r.score};
+    };
+    pair<S> const q{variable(p.chosen, 0), variable(p.rejected, 1), p.label, p.offset};
     S const y = static_cast<S>(loss(q));
     return {y.value, y.gradient[0], y.gradient[1]};
+}
+
+/// A loss and its derivative with respect to log π(y).
+template <class T>
+struct example_gradient {
+    T loss;
+    T d_policy;
+};
+
+/// The same of a single response.
+template <class L, class T>
+PREFER_HOST_DEVICE example_gradient<T> value_and_grad(L const& loss, example<T> const& x) {
+    using S = math::dual<T>;
+    response<T> const& r = x.completion;
+    example<S> const q{{S::variable(r.policy), r.reference, r.length, r.score}, x.label};
+    S const y = static_cast<S>(loss(q));
+    return {y.value, y.gradient[0]};
 }
 
 /// The implicit reward that is reported for a response: β·(log π - log π_ref); without the log

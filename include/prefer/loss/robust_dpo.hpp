@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <tuple>
+
 #include <prefer/core/pair.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/loss/pair_loss.hpp>
@@ -25,6 +27,13 @@ struct robust_dpo {
     double label_smoothing = 0.1;
 
     static constexpr pair_inputs inputs() { return {.reference = true, .lengths = false}; }
+
+    static constexpr bool score_difference = true;
+
+    static constexpr auto parameters() {
+        return ::std::tuple{parameter{"beta", &robust_dpo::beta},
+                            parameter{"label_smoothing", &robust_dpo::label_smoothing}};
+    }
 
     void validate() const {
         require_positive("loss::robust_dpo", "beta", beta);

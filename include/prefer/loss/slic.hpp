@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <tuple>
+
 #include <prefer/core/pair.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/loss/pair_loss.hpp>
@@ -29,6 +31,12 @@ struct slic {
 
     constexpr pair_inputs inputs() const {
         return {.reference = false, .lengths = nll_of == log_probs::averaged};
+    }
+
+    static constexpr auto parameters() {
+        return ::std::tuple{parameter{"margin", &slic::margin},
+                            parameter{"nll_weight", &slic::nll_weight},
+                            parameter{"nll_of", &slic::nll_of}};
     }
 
     void validate() const {
