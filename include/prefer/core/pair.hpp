@@ -21,9 +21,9 @@ struct response {
     using real = math::primal_t<S>;
 
     S policy{};
-    real reference = math::quiet_nan<real>;
-    real length = math::quiet_nan<real>;
-    real score = math::quiet_nan<real>;
+    real reference = real(math::quiet_nan<math::lane_t<S>>);
+    real length = real(math::quiet_nan<math::lane_t<S>>);
+    real score = real(math::quiet_nan<math::lane_t<S>>);
 
     /// log π(y|x) - log π_ref(y|x)
     PREFER_HOST_DEVICE constexpr S log_ratio() const { return policy - reference; }

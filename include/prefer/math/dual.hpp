@@ -16,6 +16,14 @@
 
 namespace prefer::math {
 
+namespace detail {
+
+/// What `dual<T, N>` takes as a constant: any arithmetic type, and the type below its dual layers.
+template <class U, class T>
+concept constant_of = ::std::is_arithmetic_v<U> || ::std::same_as<U, primal_t<T>>;
+
+}  // namespace detail
+
 /// A number with its derivatives with respect to `N` chosen variables (forward mode).
 ///
 /// Arithmetic and every function of `math/` follow the chain rule exactly: the value is bit for bit
@@ -88,44 +96,44 @@ struct dual {
     // With constants: the derivatives are not multiplied by the constant's zeros.
 
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator+(dual const& a, U c) {
         return combine(a.value + constant_of(c), [&](::std::size_t i) { return a.gradient[i]; });
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator+(U c, dual const& a) {
         return a + c;
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator-(dual const& a, U c) {
         return combine(a.value - constant_of(c), [&](::std::size_t i) { return a.gradient[i]; });
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator-(U c, dual const& a) {
         return combine(constant_of(c) - a.value, [&](::std::size_t i) { return -a.gradient[i]; });
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator*(dual const& a, U c) {
         auto const k = constant_of(c);
         return combine(a.value * k, [&](::std::size_t i) { return a.gradient[i] * k; });
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator*(U c, dual const& a) {
         return a * c;
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator/(dual const& a, U c) {
         auto const k = constant_of(c);
         return combine(a.value / k, [&](::std::size_t i) { return a.gradient[i] / k; });
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr dual operator/(U c, dual const& a) {
         return dual(T(constant_of(c))) / a;
     }
@@ -160,22 +168,22 @@ struct dual {
         return a.value >= b.value;
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr auto operator<(dual const& a, U c) {
         return a.value < constant_of(c);
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr auto operator>(dual const& a, U c) {
         return a.value > constant_of(c);
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr auto operator<=(dual const& a, U c) {
         return a.value <= constant_of(c);
     }
     template <class U>
-        requires ::std::is_arithmetic_v<U>
+        requires detail::constant_of<U, T>
     PREFER_HOST_DEVICE friend constexpr auto operator>=(dual const& a, U c) {
         return a.value >= constant_of(c);
     }
@@ -198,6 +206,11 @@ private:
 template <class T, ::std::size_t N>
 struct primal<dual<T, N>> {
     using type = primal_t<T>;
+};
+
+template <class T, ::std::size_t N>
+struct lane<dual<T, N>> {
+    using type = lane_t<T>;
 };
 
 template <class T, ::std::size_t N>
@@ -239,13 +252,23 @@ PREFER_HOST_DEVICE dual<T, N> sqrt(dual<T, N> const& x) {
 }
 
 template <class T, ::std::size_t N>
-PREFER_HOST_DEVICE constexpr bool is_nan(dual<T, N> const& x) {
+PREFER_HOST_DEVICE constexpr auto is_nan(dual<T, N> const& x) {
     return is_nan(x.value);
 }
 
 template <class T, ::std::size_t N>
-PREFER_HOST_DEVICE constexpr bool is_finite(dual<T, N> const& x) {
+PREFER_HOST_DEVICE constexpr auto is_finite(dual<T, N> const& x) {
     return is_finite(x.value);
+}
+
+/// Where the condition is no `bool` but a mask of lanes, each derivative is selected as well.
+template <class Mask, class T, ::std::size_t N>
+    requires(!::std::same_as<Mask, bool>)
+PREFER_HOST_DEVICE constexpr dual<T, N> select(Mask const& condition, dual<T, N> const& a,
+                                               dual<T, N> const& b) {
+    return dual<T, N>::combine(select(condition, a.value, b.value), [&](::std::size_t i) {
+        return select(condition, a.gradient[i], b.gradient[i]);
+    });
 }
 
 /// |x|; the slope at 0 is taken as +1.
@@ -278,7 +301,7 @@ PREFER_HOST_DEVICE dual<T, N> sigmoid(dual<T, N> const& x) {
 /// One exponential serves the value and the slope.
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> softplus(dual<T, N> const& x) {
-    if constexpr (::std::floating_point<T>) {
+    if constexpr (real_number<T>) {
         T const e = exp(-abs(x.value));
         return chain(detail::softplus_from(x.value, e), detail::sigmoid_from(x.value, e), x);
     } else {

@@ -108,4 +108,21 @@ struct primal {
 template <class T>
 using primal_t = typename primal<T>::type;
 
+/// Whether a type is a pack of SIMD lanes (see pack.hpp).
+template <class T>
+inline constexpr bool is_pack = false;
+
+/// What the functions of `math/` are written for: a floating-point number, or a pack of them.
+template <class T>
+concept real_number = ::std::floating_point<T> || is_pack<T>;
+
+/// The floating-point type below packs and dual layers.
+template <class T>
+struct lane {
+    using type = T;
+};
+
+template <class T>
+using lane_t = typename lane<T>::type;
+
 }  // namespace prefer::math

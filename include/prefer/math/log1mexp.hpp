@@ -12,10 +12,10 @@ namespace prefer::math {
 /// Maximum error seen: 2 ULP (float), 2 ULP (double).
 /// Values: ±0 → -inf (the limit), -inf → -0, x > 0 → NaN, NaN → NaN. Derivative: -1/expm1(-x).
 /// Source: M. Mächler, "Accurately computing log(1 - exp(-|a|))", 2012, eq. (7).
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T log1mexp(T x) {
     T const minus_log_2 = T(-0.693147180559945309417232121458176568L);
-    return x > minus_log_2 ? log(-expm1(x)) : log1p(-exp(x));
+    return select(x > minus_log_2, T(log(-expm1(x))), T(log1p(-exp(x))));
 }
 
 }  // namespace prefer::math

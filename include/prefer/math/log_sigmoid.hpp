@@ -11,7 +11,7 @@ namespace prefer::math {
 /// Never formed as log(sigmoid(x)), which is -inf from x ≈ -745 on; here log σ(-1000) = -1000.
 /// Range: every real. Maximum error seen: 2 ULP (float), 2 ULP (double).
 /// Values: ±0 → -log 2, -inf → -inf, +inf → -0, NaN → NaN. Derivative: `sigmoid(-x)`.
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T log_sigmoid(T x) {
     return -softplus(-x);
 }

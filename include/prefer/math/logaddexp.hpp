@@ -12,12 +12,12 @@ namespace prefer::math {
 /// cancel (near a = b = -log 2) the result itself is ill-conditioned.
 /// Values: -inf with any b → b (-inf too; of -0, +0), +inf with any b → +inf, NaN in either
 /// argument → NaN. Derivatives: `sigmoid(a - b)` and `sigmoid(b - a)`.
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T logaddexp(T a, T b) {
     T const larger = max(a, b);
     T const gap = abs(a - b);
     // Equal infinities have a NaN gap, and a result that is the infinity itself.
-    return is_nan(gap) ? larger : larger + log1p(exp(-gap));
+    return select(is_nan(gap), larger, T(larger + log1p(exp(-gap))));
 }
 
 }  // namespace prefer::math

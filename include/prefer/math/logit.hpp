@@ -12,11 +12,11 @@ namespace prefer::math {
 /// Maximum error seen: 3 ULP (float), 3 ULP (double).
 /// Values: ±0 → -inf, 1 → +inf, 1/2 → 0, outside [0, 1] → NaN, NaN → NaN.
 /// Derivative: 1 / (p (1 - p)). For log-odds of a log-probability use x - log1mexp(x).
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T logit(T p) {
-    bool const near_half = p > T(0.3L) && p < T(0.65L);
+    auto const near_half = p > T(0.3L) && p < T(0.65L);
     T const q = T(1) - p;
-    return near_half ? log1p((p + p - T(1)) / q) : log(p / q);
+    return select(near_half, T(log1p((p + p - T(1)) / q)), T(log(p / q)));
 }
 
 }  // namespace prefer::math

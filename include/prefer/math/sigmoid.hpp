@@ -8,7 +8,7 @@ namespace prefer::math {
 namespace detail {
 
 /// sigmoid(x), given e^-|x|.
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T sigmoid_from(T x, T e) {
     return select(x < T(0), e, T(1)) / (T(1) + e);
 }
@@ -20,7 +20,7 @@ PREFER_HOST_DEVICE T sigmoid_from(T x, T e) {
 /// Uses e^-|x| only, so the left tail keeps its relative accuracy down to the smallest subnormal.
 /// Range: every real. Maximum error seen: 3 ULP (float), 3 ULP (double).
 /// Values: ±0 → 1/2, -inf → 0, +inf → 1, NaN → NaN. Derivative: σ(x)·σ(-x).
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T sigmoid(T x) {
     return detail::sigmoid_from(x, exp(-abs(x)));
 }

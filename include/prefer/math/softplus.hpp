@@ -8,7 +8,7 @@ namespace prefer::math {
 namespace detail {
 
 /// softplus(x), given e^-|x|.
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T softplus_from(T x, T e) {
     return max(x, T(0)) + log1p(e);
 }
@@ -20,7 +20,7 @@ PREFER_HOST_DEVICE T softplus_from(T x, T e) {
 /// Computed as max(x, 0) + log1p(e^-|x|): no overflow, and full relative accuracy in both tails.
 /// Range: every real. Maximum error seen: 2 ULP (float), 2 ULP (double).
 /// Values: ±0 → log 2, -inf → +0, +inf → +inf, NaN → NaN. Derivative: `sigmoid(x)`.
-template <::std::floating_point T>
+template <real_number T>
 PREFER_HOST_DEVICE T softplus(T x) {
     return detail::softplus_from(x, exp(-abs(x)));
 }
