@@ -6,6 +6,7 @@ usage: python3 tests/golden/losses_GROUP.py
 Needs mpmath 1.3 and nothing else; the build and CI read the tables and do not run this. A definition
 is a function f(p, *arguments): `p` a Pair, the arguments the members of the C++ struct in their order,
 numbers as exact values of the doubles, enumerators and truth values as the strings that stand in C++.
+Where a member is a struct itself, its members stand in a tuple of their own; f gets them in a row.
 It is written naively, as in the paper, since some hundred digits leave room for any cancellation;
 nothing follows the way in which the library computes. Gradients are central differences at 700
 digits. The output depends on these files alone.
@@ -109,8 +110,24 @@ def number(x):
     return text if "." in text or "e" in text else text + ".0"
 
 
-def row(name, f, arguments, p):
+def flat(arguments):
+    """The members of nested structs, in a row."""
+    for a in arguments:
+        if isinstance(a, tuple):
+            yield from flat(a)
+        else:
+            yield a
+
+
+def initializer(arguments):
+    """The arguments in C++, with the braces of nested structs."""
+    each = (a if isinstance(a, str) else initializer(a) if isinstance(a, tuple) else repr(a) for a in arguments)
+    return "{" + ", ".join(each) + "}"
+
+
+def row(name, f, nested, p):
     """One line of the table, or None where the result is no double or the loss has a corner."""
+    arguments = list(flat(nested))
     numeric = [i for i, a in enumerate(arguments) if not isinstance(a, str)]
     x = list(p) + [mpf(arguments[i]) for i in numeric]
 
@@ -133,17 +150,18 @@ def row(name, f, arguments, p):
             abs(v) + sum(abs(x[i] * difference(g, x, i, OUTER)) for i in moves if x[i] != 0)
             for g, v in zip(results, values)
         ]
-    written = ", ".join(a if isinstance(a, str) else repr(a) for a in arguments)
+    written = initializer(nested)
     pair = f"{{{{{number(p.pw)}, {number(p.rw)}, {number(p.nw)}, {number(p.sw)}}}, "
     pair += f"{{{number(p.pl)}, {number(p.rl)}, {number(p.nl)}, {number(p.sl)}}}, "
     pair += f"{number(p.label)}, {number(p.offset)}}}"
     right = ", ".join(map(number, values))
     bound = ", ".join(mpmath.nstr(min(c, LARGEST), 6) if c > LEAST else "0.0" for c in conditioning)
-    return f"    {{{{{written}}}, {pair}, {{{right}}}, {{{bound}}}}},\n"
+    return f"    {{{written}, {pair}, {{{right}}}, {{{bound}}}}},\n"
 
 
-def write(group, losses, pairs=None):
-    """losses: {name: (definition, [arguments, ...])}; pairs: {name: [Pair, ...]}, else PAIRS."""
+def write(group, losses, pairs=None, types=None):
+    """losses: {name: (definition, [arguments, ...])}; pairs: {name: [Pair, ...]}, else PAIRS;
+    types: {name: C++ type}, else prefer::loss::name."""
     with open(HERE / f"losses_{group}.inc", "w", encoding="utf-8") as out:
         out.write(f"// Written by losses_{group}.py; loss_tables.py says how to read it.\n")
         for name, (definition, settings) in losses.items():
@@ -154,5 +172,6 @@ def write(group, losses, pairs=None):
                 if (line := row(name, definition, arguments, p))
             ]
             assert len(lines) >= 20, (name, len(lines))
-            out.write(f"\ninline constexpr loss_row<prefer::loss::{name}> {name}_rows[] = {{\n")
+            kind = (types or {}).get(name, f"prefer::loss::{name}")
+            out.write(f"\ninline constexpr loss_row<{kind}> {name}_rows[] = {{\n")
             out.write("".join(lines) + "};\n")

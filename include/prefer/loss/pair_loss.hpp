@@ -23,6 +23,7 @@ namespace prefer {
 ///     static constexpr auto parameters();      // their names: a tuple of `parameter`
 ///     static constexpr bool score_difference = true;  // reads only margin() or mean_margin()
 ///     double beta;                             // scales the reported rewards
+///     auto const& rewarded() const;            // or: report the rewards of this other loss
 ///
 /// ```cpp
 /// auto cubic = [](auto const& pair) {
@@ -65,6 +66,11 @@ concept example_loss =
         { loss(x) } -> ::std::convertible_to<double>;
         { loss(y) } -> ::std::same_as<math::dual<double>>;
     };
+
+/// A pair loss that declares, by `score_difference`, that it reads the responses only through
+/// `margin()` or `mean_margin()`: what both have in common cancels.
+template <class L>
+concept score_difference_loss = pair_loss<L> && requires { requires L::score_difference; };
 
 namespace loss {
 
@@ -116,14 +122,24 @@ PREFER_HOST_DEVICE example_gradient<T> value_and_grad(L const& loss, example<T> 
 
 /// The implicit reward that is reported for a response: β·(log π - log π_ref); without the log
 /// π_ref for losses without a reference, and with β = 1 for losses without a member `beta`. On
-/// summed log-probs for every loss, as trainers report it.
+/// summed log-probs for every loss, as trainers report it. A loss that is made of others names, by
+/// `rewarded()`, the one whose reward this is.
 template <class L, class T>
 PREFER_HOST_DEVICE T reward(L const& loss, response<T> const& r, bool with_reference) {
-    T const raw = with_reference ? r.log_ratio() : r.policy;
-    if constexpr (requires { static_cast<T>(loss.beta); }) {
-        return static_cast<T>(loss.beta) * raw;
+    if constexpr (requires { loss.rewarded(); }) {
+        auto const& inner = loss.rewarded();
+        if constexpr (requires { inner.inputs(); }) {
+            return reward(inner, r, with_reference && inner.inputs().reference);
+        } else {
+            return reward(inner, r, with_reference);
+        }
     } else {
-        return raw;
+        T const raw = with_reference ? r.log_ratio() : r.policy;
+        if constexpr (requires { static_cast<T>(loss.beta); }) {
+            return static_cast<T>(loss.beta) * raw;
+        } else {
+            return raw;
+        }
     }
 }
 
