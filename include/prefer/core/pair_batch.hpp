@@ -18,7 +18,8 @@ namespace prefer {
 ///
 /// All log-prob vectors have one element type `T` (double, float, bfloat16 or half; sums should
 /// arrive in float or wider, since a bfloat16 of -203.3 is already -203). The reference is left out
-/// for reference-free losses. Lengths (counted tokens, integers) and weights are optional:
+/// for reference-free losses. Lengths (counted tokens, integers), scores, labels, offsets and
+/// weights are optional:
 ///
 /// ```cpp
 /// prefer::pair_batch batch{policy_chosen, policy_rejected, reference_chosen, reference_rejected};
@@ -36,10 +37,17 @@ public:
     vector_view<T const> reference_rejected;
     vector_view<Length const> length_chosen;
     vector_view<Length const> length_rejected;
+    vector_view<T const> score_chosen;
+    vector_view<T const> score_rejected;
+    vector_view<T const> labels;
+    vector_view<T const> offsets;
     vector_view<T const> weights;
 
     bool has_reference = false;
     bool has_lengths = false;
+    bool has_scores = false;
+    bool has_labels = false;
+    bool has_offsets = false;
     bool has_weights = false;
 
     template <class PC, class PR>
@@ -67,6 +75,34 @@ public:
         out.length_chosen = as_vector(::std::forward<LC>(chosen));
         out.length_rejected = as_vector(::std::forward<LR>(rejected));
         out.has_lengths = true;
+        return out;
+    }
+
+    /// The same pairs with a score for each response: what a reward model or an annotator says.
+    template <class SC, class SR>
+    pair_batch with_scores(SC&& chosen, SR&& rejected) const {
+        pair_batch out(*this);
+        out.score_chosen = view_of(::std::forward<SC>(chosen));
+        out.score_rejected = view_of(::std::forward<SR>(rejected));
+        out.has_scores = true;
+        return out;
+    }
+
+    /// The same pairs with one label each; without, a label is 1. The loss says what it means.
+    template <class X>
+    pair_batch with_labels(X&& x) const {
+        pair_batch out(*this);
+        out.labels = view_of(::std::forward<X>(x));
+        out.has_labels = true;
+        return out;
+    }
+
+    /// The same pairs with one offset of the margin each; without, it is 0.
+    template <class X>
+    pair_batch with_offsets(X&& x) const {
+        pair_batch out(*this);
+        out.offsets = view_of(::std::forward<X>(x));
+        out.has_offsets = true;
         return out;
     }
 
@@ -101,7 +137,10 @@ private:
     explicit pair_batch(pair_batch<T, Other> const& other)
         : policy_chosen(other.policy_chosen), policy_rejected(other.policy_rejected),
           reference_chosen(other.reference_chosen), reference_rejected(other.reference_rejected),
-          weights(other.weights), has_reference(other.has_reference),
+          score_chosen(other.score_chosen), score_rejected(other.score_rejected),
+          labels(other.labels), offsets(other.offsets), weights(other.weights),
+          has_reference(other.has_reference), has_scores(other.has_scores),
+          has_labels(other.has_labels), has_offsets(other.has_offsets),
           has_weights(other.has_weights) {}
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
 #include <prefer/core/backend.hpp>
 #include <prefer/core/element.hpp>
+#include <prefer/core/lanes.hpp>
 #include <prefer/core/pair.hpp>
 #include <prefer/core/pair_batch.hpp>
 #include <prefer/core/view.hpp>
@@ -98,31 +100,6 @@ inline pair_summary summarize(pair_sums const& sums, pair_options options = {}) 
 
 namespace detail {
 
-template <class T, class Length>
-bool counts(pair_batch<T, Length> const& batch, ::std::size_t i) {
-    if (!batch.has_weights) return true;
-    auto const w = static_cast<compute_t<T>>(batch.weights[i]);
-    return w < 0 || w > 0;
-}
-
-/// Pair `i` of a batch, in the type it is computed in.
-template <class T, class Length>
-pair<compute_t<T>> load_pair(pair_batch<T, Length> const& batch, ::std::size_t i) {
-    using C = compute_t<T>;
-    pair<C> p;
-    p.chosen.policy = static_cast<C>(batch.policy_chosen[i]);
-    p.rejected.policy = static_cast<C>(batch.policy_rejected[i]);
-    if (batch.has_reference) {
-        p.chosen.reference = static_cast<C>(batch.reference_chosen[i]);
-        p.rejected.reference = static_cast<C>(batch.reference_rejected[i]);
-    }
-    if (batch.has_lengths) {
-        p.chosen.length = static_cast<C>(batch.length_chosen[i]);
-        p.rejected.length = static_cast<C>(batch.length_rejected[i]);
-    }
-    return p;
-}
-
 /// Whether the loss's numbers depend on the reference: what it declares, or what the batch has.
 template <class L>
 bool reads_reference(L const& loss, bool given) {
@@ -130,115 +107,204 @@ bool reads_reference(L const& loss, bool given) {
     return given;
 }
 
-/// Everything that can be wrong with a batch, before anything is written.
-/// Returns the number of counted pairs.
+/// What a loss reads and the batch lacks, or the batch has and the loss would ignore, is an error.
+inline void require_inputs(char const* function, pair_inputs const& read,
+                           pair_inputs const& given) {
+    auto const lacks = [&](bool needs, bool has, char const* words) {
+        if (needs && !has) throw value_error(message("prefer::", function, ": this loss ", words));
+    };
+    lacks(read.reference, given.reference,
+          "needs the reference's log-probs, but the batch has none");
+    lacks(read.lengths, given.lengths,
+          "averages over tokens, but the batch has no lengths (see with_lengths)");
+    lacks(read.scores, given.scores,
+          "reads the responses' scores, but the batch has none (see with_scores)");
+    lacks(given.scores, read.scores, "reads no scores, but the batch has some");
+    lacks(given.labels, read.labels, "reads no labels, but the batch has some");
+    lacks(given.offsets, read.offsets, "reads no offsets, but the batch has some");
+}
+
+/// Everything that can be wrong with a batch as a whole, before anything is written.
 template <class L, class T, class Length>
-::std::size_t check_pairs(L const& loss, pair_batch<T, Length> const& batch,
-                          pair_options const& options) {
-    using C = compute_t<T>;
+void check_pairs(L const& loss, pair_batch<T, Length> const& batch, pair_options const& options) {
     char const* const name = "evaluate_pairs";
-    ::std::size_t const size = batch.size();
-    require_size(name, "policy_rejected", batch.policy_rejected.size(), "policy_chosen", size);
-    if (batch.has_reference) {
-        require_size(name, "reference_chosen", batch.reference_chosen.size(), "policy_chosen",
-                     size);
-        require_size(name, "reference_rejected", batch.reference_rejected.size(), "policy_chosen",
-                     size);
-    }
-    if (batch.has_lengths) {
-        require_size(name, "length_chosen", batch.length_chosen.size(), "policy_chosen", size);
-        require_size(name, "length_rejected", batch.length_rejected.size(), "policy_chosen", size);
-    }
-    if (batch.has_weights) {
-        require_size(name, "weights", batch.weights.size(), "policy_chosen", size);
-    }
+    auto const require_same = [&](bool given, auto const& column, char const* argument) {
+        if (given) require_size(name, argument, column.size(), "policy_chosen", batch.size());
+    };
+    require_same(true, batch.policy_rejected, "policy_rejected");
+    require_same(batch.has_reference, batch.reference_chosen, "reference_chosen");
+    require_same(batch.has_reference, batch.reference_rejected, "reference_rejected");
+    require_same(batch.has_lengths, batch.length_chosen, "length_chosen");
+    require_same(batch.has_lengths, batch.length_rejected, "length_rejected");
+    require_same(batch.has_scores, batch.score_chosen, "score_chosen");
+    require_same(batch.has_scores, batch.score_rejected, "score_rejected");
+    require_same(batch.has_labels, batch.labels, "labels");
+    require_same(batch.has_offsets, batch.offsets, "offsets");
+    require_same(batch.has_weights, batch.weights, "weights");
     require_normalizer(name, options.normalizer);
     if constexpr (requires { loss.validate(); }) loss.validate();
     if constexpr (requires { loss.inputs(); }) {
-        pair_inputs const needed = loss.inputs();
-        if (needed.reference && !batch.has_reference) {
-            throw value_error("prefer::evaluate_pairs: this loss needs the reference's log-probs, "
-                              "but the batch has none");
-        }
-        if (needed.lengths && !batch.has_lengths) {
-            throw value_error(
-                "prefer::evaluate_pairs: this loss averages over tokens, but the batch "
-                "has no lengths (see pair_batch::with_lengths)");
-        }
+        require_inputs(name, loss.inputs(),
+                       {.reference = batch.has_reference,
+                        .lengths = batch.has_lengths,
+                        .scores = batch.has_scores,
+                        .labels = batch.has_labels,
+                        .offsets = batch.has_offsets});
     }
+}
 
-    auto const require_finite = [&](vector_view<T const> values, char const* argument,
-                                    ::std::size_t i) {
+/// Pairs `first`, …, `first + n - 1` of a batch, in the lanes of `P`.
+template <class P, class T, class Length>
+pair<P> load_pairs(pair_batch<T, Length> const& batch, ::std::size_t first, ::std::size_t n) {
+    auto const load = [&](bool given, auto const& column, P& to) {
+        if (given) to = load_lanes<P>(column, first, n);
+    };
+    pair<P> p;
+    load(true, batch.policy_chosen, p.chosen.policy);
+    load(true, batch.policy_rejected, p.rejected.policy);
+    load(batch.has_reference, batch.reference_chosen, p.chosen.reference);
+    load(batch.has_reference, batch.reference_rejected, p.rejected.reference);
+    load(batch.has_lengths, batch.length_chosen, p.chosen.length);
+    load(batch.has_lengths, batch.length_rejected, p.rejected.length);
+    load(batch.has_scores, batch.score_chosen, p.chosen.score);
+    load(batch.has_scores, batch.score_rejected, p.rejected.score);
+    load(batch.has_labels, batch.labels, p.label);
+    load(batch.has_offsets, batch.offsets, p.offset);
+    return p;
+}
+
+/// Throws what is wrong with the numbers of pair `i`; the loss itself is looked at last.
+template <class L, class T, class Length>
+void check_pair(L const& loss, pair_batch<T, Length> const& batch, ::std::size_t i) {
+    using C = compute_t<T>;
+    char const* const name = "evaluate_pairs";
+    auto const require_finite = [&](bool given, vector_view<T const> values, char const* argument) {
+        if (!given) return;
         auto const v = static_cast<C>(values[i]);
         if (!math::is_finite(v)) throw_bad_element(name, argument, i, v, "finite");
     };
-    auto const require_length = [&](vector_view<Length const> values, char const* argument,
-                                    ::std::size_t i) {
-        if (values[i] < Length(0)) throw_bad_element(name, argument, i, +values[i], "at least 0");
+    auto const require_length = [&](vector_view<Length const> values, char const* argument) {
+        if (!batch.has_lengths || values[i] >= Length(0)) return;
+        throw_bad_element(name, argument, i, +values[i], "at least 0");
     };
+    if (batch.has_weights) {
+        auto const w = static_cast<C>(batch.weights[i]);
+        if (!(math::is_finite(w) && w >= 0)) {
+            throw_bad_element(name, "weights", i, w, "finite and at least 0");
+        }
+        if (!(w > 0)) return;
+    }
+    require_finite(true, batch.policy_chosen, "policy_chosen");
+    require_finite(true, batch.policy_rejected, "policy_rejected");
+    require_finite(batch.has_reference, batch.reference_chosen, "reference_chosen");
+    require_finite(batch.has_reference, batch.reference_rejected, "reference_rejected");
+    require_finite(batch.has_scores, batch.score_chosen, "score_chosen");
+    require_finite(batch.has_scores, batch.score_rejected, "score_rejected");
+    require_finite(batch.has_labels, batch.labels, "labels");
+    require_finite(batch.has_offsets, batch.offsets, "offsets");
+    require_length(batch.length_chosen, "length_chosen");
+    require_length(batch.length_rejected, "length_rejected");
+    if (math::is_nan(loss::value_and_grad(loss, load_pairs<C>(batch, i, 1)).loss)) {
+        throw value_error(message("prefer::evaluate_pairs: the loss is NaN at pair ", i,
+                                  ", though its inputs are finite; does it read a reference, a "
+                                  "length or a score that the batch does not have?"));
+    }
+}
+
+/// How many pairs count: those whose weight is not 0.
+template <class T, class Length>
+::std::size_t count_pairs(pair_batch<T, Length> const& batch) {
+    if (!batch.has_weights) return batch.size();
     ::std::size_t counted = 0;
-    for (::std::size_t i = 0; i < size; ++i) {
-        if (batch.has_weights) {
-            auto const w = static_cast<C>(batch.weights[i]);
-            if (!(math::is_finite(w) && w >= 0)) {
-                throw_bad_element(name, "weights", i, w, "finite and at least 0");
-            }
-        }
-        if (!counts(batch, i)) continue;
-        ++counted;
-        require_finite(batch.policy_chosen, "policy_chosen", i);
-        require_finite(batch.policy_rejected, "policy_rejected", i);
-        if (batch.has_reference) {
-            require_finite(batch.reference_chosen, "reference_chosen", i);
-            require_finite(batch.reference_rejected, "reference_rejected", i);
-        }
-        if (batch.has_lengths) {
-            require_length(batch.length_chosen, "length_chosen", i);
-            require_length(batch.length_rejected, "length_rejected", i);
-        }
-        if (counted == 1 && math::is_nan(loss::value_and_grad(loss, load_pair(batch, i)).loss)) {
-            throw value_error(message("prefer::evaluate_pairs: the loss is NaN at pair ", i,
-                                      ", though its inputs are finite; does it read a reference or "
-                                      "a length that the batch "
-                                      "does not have?"));
-        }
+    for (::std::size_t i = 0; i < batch.size(); ++i) {
+        auto const w = static_cast<compute_t<T>>(batch.weights[i]);
+        if (!(w <= 0 && w >= 0)) ++counted;
     }
     return counted;
 }
 
-/// The plain loop. `write(i, d_chosen, d_rejected)` receives the scaled gradient of every pair.
-template <class L, class T, class Length, class Write>
-pair_sums evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch, double normalizer,
+/// The sums of a batch, and the first pair of a pack in which something is wrong, or its size.
+struct pair_pass {
+    pair_sums sums;
+    ::std::size_t stopped_at;
+};
+
+/// The loop over a batch, a pack of pairs at a time. `write(first, n, d_chosen, d_rejected)`
+/// receives the scaled gradients. It checks each number as it goes and stops at a bad one.
+template <class P, class L, class T, class Length, class Write>
+pair_pass evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch, double normalizer,
                               Write write) {
     using C = compute_t<T>;
-    auto const wide = [](C x) { return static_cast<double>(x); };
     bool const with_reference = reads_reference(loss, batch.has_reference);
-    double const share = 1 / normalizer;
-    pair_sums sums;
-    for (::std::size_t i = 0; i < batch.size(); ++i) {
-        if (!counts(batch, i)) {
-            write(i, C(0), C(0));
-            continue;
-        }
-        pair<C> const p = load_pair(batch, i);
-        double const weight = batch.has_weights ? wide(static_cast<C>(batch.weights[i])) : 1.0;
-        auto const y = loss::value_and_grad(loss, p);
-        C const scale = static_cast<C>(weight * share);
-        write(i, y.d_chosen * scale, y.d_rejected * scale);
+    C const share = static_cast<C>(1 / normalizer);
+    ::std::size_t const size = batch.size();
+    lane_sum<P> pairs, weighted_loss, correct, ties, reward_chosen, reward_rejected;
+    lane_sum<P> log_prob_chosen, log_prob_rejected, scale;
+    auto const finite = [](bool given, P const& a, P const& b) {
+        P const none(C(0));
+        return math::is_finite(given ? a : none) && math::is_finite(given ? b : none);
+    };
 
-        C const chosen = loss::reward(loss, p.chosen, with_reference);
-        C const rejected = loss::reward(loss, p.rejected, with_reference);
-        sums.pairs += 1;
-        sums.weighted_loss += weight * wide(y.loss);
-        sums.correct += chosen > rejected ? 1 : 0;
-        sums.ties += chosen <= rejected && chosen >= rejected ? 1 : 0;
-        sums.reward_chosen += wide(chosen);
-        sums.reward_rejected += wide(rejected);
-        sums.log_prob_chosen += wide(p.chosen.policy);
-        sums.log_prob_rejected += wide(p.rejected.policy);
-        sums.gradient_scale += (wide(math::abs(y.d_chosen)) + wide(math::abs(y.d_rejected))) / 2;
+    ::std::size_t i = 0;
+    for (; i < size; i += lane_count<P>) {
+        ::std::size_t const n = ::std::min(lane_count<P>, size - i);
+        pair<P> const p = load_pairs<P>(batch, i, n);
+        P weight(C(1));
+        if (batch.has_weights) weight = load_lanes<P>(batch.weights, i, n);
+        if (n < lane_count<P>) weight = first_lanes(weight, n);
+        auto const masked = weight <= P(C(0)) && weight >= P(C(0));
+
+        auto const y = loss::value_and_grad(loss, p);
+        auto const good =
+            finite(true, p.chosen.policy, p.rejected.policy) &&
+            finite(batch.has_reference, p.chosen.reference, p.rejected.reference) &&
+            finite(batch.has_scores, p.chosen.score, p.rejected.score) &&
+            finite(true, p.label, p.offset) && math::is_finite(weight) && weight >= P(C(0)) &&
+            !(p.chosen.length < P(C(0)) || p.rejected.length < P(C(0)) || math::is_nan(y.loss));
+        if (!math::all_of(good || masked)) break;
+
+        P const zero(C(0));
+        P const part = weight * P(share);
+        write(i, n, math::select(masked, zero, P(y.d_chosen * part)),
+              math::select(masked, zero, P(y.d_rejected * part)));
+
+        P const chosen = loss::reward(loss, p.chosen, with_reference);
+        P const rejected = loss::reward(loss, p.rejected, with_reference);
+        P const one(C(1));
+        auto const counted = [&](P const& x) { return math::select(masked, zero, x); };
+        pairs.add(counted(one));
+        weighted_loss.add(counted(y.loss), weight);
+        correct.add(counted(math::select(chosen > rejected, one, zero)));
+        ties.add(counted(math::select(chosen <= rejected && chosen >= rejected, one, zero)));
+        reward_chosen.add(counted(chosen));
+        reward_rejected.add(counted(rejected));
+        log_prob_chosen.add(counted(p.chosen.policy));
+        log_prob_rejected.add(counted(p.rejected.policy));
+        scale.add(counted(math::abs(y.d_chosen)));
+        scale.add(counted(math::abs(y.d_rejected)));
     }
-    return sums;
+    return {{.pairs = pairs.total(),
+             .weighted_loss = weighted_loss.total(),
+             .correct = correct.total(),
+             .ties = ties.total(),
+             .reward_chosen = reward_chosen.total(),
+             .reward_rejected = reward_rejected.total(),
+             .log_prob_chosen = log_prob_chosen.total(),
+             .log_prob_rejected = log_prob_rejected.total(),
+             .gradient_scale = scale.total() / 2},
+            ::std::min(i, size)};
+}
+
+/// The loop on the widest pack, and what is wrong with the pair at which it stopped.
+template <class L, class T, class Length, class Write, class Discard>
+pair_sums evaluate_pairs_checked(L const& loss, pair_batch<T, Length> const& batch,
+                                 double normalizer, Write write, Discard discard) {
+    using P = math::lanes_t<compute_t<T>>;
+    pair_pass const pass = evaluate_pairs_loop<P>(loss, batch, normalizer, write);
+    ::std::size_t const last = ::std::min(batch.size(), pass.stopped_at + lane_count<P>);
+    if (pass.stopped_at < last) discard();
+    for (::std::size_t i = pass.stopped_at; i < last; ++i) check_pair(loss, batch, i);
+    return pass.sums;
 }
 
 }  // namespace detail
@@ -270,21 +336,29 @@ pair_summary evaluate_pairs(Backend const& on, Loss const& loss, pair_batch<T, L
                          batch.size());
     detail::require_size(name, "d_policy_rejected", gradients.d_policy_rejected.size(),
                          "policy_chosen", batch.size());
-    ::std::size_t const counted = detail::check_pairs(loss, batch, options);
+    detail::check_pairs(loss, batch, options);
+    ::std::size_t const counted = detail::count_pairs(batch);
     double const normalizer =
         options.normalizer.value_or(counted == 0 ? 1.0 : static_cast<double>(counted));
-    pair_sums sums;
     if constexpr (requires { on.evaluate_pairs(loss, batch, gradients, normalizer); }) {
-        sums = on.evaluate_pairs(loss, batch, gradients, normalizer);
+        for (::std::size_t i = 0; i < batch.size(); ++i) detail::check_pair(loss, batch, i);
+        return summarize(on.evaluate_pairs(loss, batch, gradients, normalizer), options);
     } else {
-        auto const store = [](auto x) { return static_cast<G>(static_cast<compute_t<G>>(x)); };
-        sums = detail::evaluate_pairs_loop(loss, batch, normalizer,
-                                           [&](::std::size_t i, auto d_chosen, auto d_rejected) {
-                                               gradients.d_policy_chosen[i] = store(d_chosen);
-                                               gradients.d_policy_rejected[i] = store(d_rejected);
-                                           });
+        auto const write = [&](::std::size_t first, ::std::size_t n, auto const& d_chosen,
+                               auto const& d_rejected) {
+            detail::store_lanes(d_chosen, gradients.d_policy_chosen, first, n);
+            detail::store_lanes(d_rejected, gradients.d_policy_rejected, first, n);
+        };
+        auto const discard = [&] {
+            auto const zero = static_cast<G>(compute_t<G>(0));
+            for (::std::size_t i = 0; i < batch.size(); ++i) {
+                gradients.d_policy_chosen[i] = zero;
+                gradients.d_policy_rejected[i] = zero;
+            }
+        };
+        return summarize(detail::evaluate_pairs_checked(loss, batch, normalizer, write, discard),
+                         options);
     }
-    return summarize(sums, options);
 }
 
 /// Without a backend: the plain loop.
@@ -304,7 +378,8 @@ pair_summary evaluate_pairs(Loss const& loss, pair_batch<T, Length> const& batch
                   "prefer: a loss is callable with prefer::pair<S> for S = double and for dual "
                   "numbers, and returns S (for dual numbers a dual one, which has the gradient)");
     detail::check_pairs(loss, batch, options);
-    return summarize(detail::evaluate_pairs_loop(loss, batch, 1.0, [](auto...) {}), options);
+    auto const nothing = [](auto const&...) {};
+    return summarize(detail::evaluate_pairs_checked(loss, batch, 1.0, nothing, nothing), options);
 }
 
 }  // namespace prefer

@@ -90,9 +90,18 @@ struct squared_hinge {
     }
 };
 
+bool all_are(double value, std::vector<double> const& d) {
+    return std::all_of(d.begin(), d.end(), [&](double x) { return !(x < value || x > value); });
+}
+
+/// Nothing was written: the mistake is one of the call.
 bool untouched(std::vector<double> const& d) {
-    return std::all_of(d.begin(), d.end(),
-                       [](double x) { return !(x < sentinel || x > sentinel); });
+    return all_are(sentinel, d);
+}
+
+/// Nothing of a batch with a bad number is left to train on.
+bool discarded(std::vector<double> const& d) {
+    return all_are(0, d);
 }
 
 }  // namespace
@@ -465,15 +474,15 @@ TEST_CASE("evaluate_pairs: each argument of another size is named, and nothing i
     CHECK(untouched(c.d_rejected));
 }
 
-TEST_CASE("evaluate_pairs: a bad number is named with its place, and nothing is written") {
+TEST_CASE("evaluate_pairs: a bad number is named with its place, and no gradient is left") {
     auto const fresh = with_margins<double>(f18);
     auto const refuse = [](auto loss, columns<double>& c, auto const& batch, char const* words,
                            prefer::pair_options options = {}) {
         CHECK_THROWS_MESSAGE(evaluate_pairs(loss, batch, c.gradients(), options), value_error,
                              words);
         CHECK_THROWS_MESSAGE(evaluate_pairs(loss, batch, options), value_error, words);
-        CHECK(untouched(c.d_chosen));
-        CHECK(untouched(c.d_rejected));
+        CHECK(discarded(c.d_chosen));
+        CHECK(discarded(c.d_rejected));
     };
     for (double const bad : {undefined, inf, -inf}) {
         CAPTURE(bad);
@@ -501,11 +510,22 @@ TEST_CASE("evaluate_pairs: a bad number is named with its place, and nothing is 
     refuse(dpo{}, c, c.batch().with_lengths(lengths, c.length_rejected),
            "length_chosen[2] is -1, but must be at least 0");
     refuse(dpo{}, c, c.batch().with_lengths(c.length_chosen, lengths), "length_rejected[2] is -1");
+}
+
+TEST_CASE("evaluate_pairs: a wrong option is refused before anything is written") {
+    auto c = with_margins<double>(f18);
+    auto const refuse = [&](auto loss, char const* words, prefer::pair_options options = {}) {
+        CHECK_THROWS_MESSAGE(evaluate_pairs(loss, c.batch(), c.gradients(), options), value_error,
+                             words);
+        CHECK_THROWS_MESSAGE(evaluate_pairs(loss, c.batch(), options), value_error, words);
+        CHECK(untouched(c.d_chosen));
+        CHECK(untouched(c.d_rejected));
+    };
     for (double const bad : {0.0, -3.0, undefined, inf}) {
-        refuse(dpo{}, c, c.batch(), "normalizer is ", {.normalizer = bad});
+        refuse(dpo{}, "normalizer is ", {.normalizer = bad});
     }
-    refuse(dpo{.beta = 0}, c, c.batch(), "prefer::loss::dpo: beta is 0");
-    refuse(dpo{.beta = 0.1, .label_smoothing = 0.5}, c, c.batch(), "label_smoothing is 0.5");
+    refuse(dpo{.beta = 0}, "prefer::loss::dpo: beta is 0");
+    refuse(dpo{.beta = 0.1, .label_smoothing = 0.5}, "label_smoothing is 0.5");
 }
 
 TEST_CASE("evaluate_pairs: an input that the loss needs and the batch lacks is an error") {
@@ -517,25 +537,27 @@ TEST_CASE("evaluate_pairs: an input that the loss needs and the batch lacks is a
                          "averages over tokens, but the batch has no lengths");
     slic const averaged{.nll_of = log_probs::averaged};
     CHECK_THROWS_MESSAGE(evaluate_pairs(averaged, free, c.gradients()), value_error, "no lengths");
+    CHECK(untouched(c.d_chosen));
+    CHECK(untouched(c.d_rejected));
     // An undeclared need shows as NaN, and is refused as well.
     auto const reads_anyway = [](auto const& p) { return -p.margin(); };
     CHECK_THROWS_MESSAGE(evaluate_pairs(reads_anyway, free, c.gradients()), value_error,
                          "the loss is NaN at pair 0, though its inputs are finite");
-    CHECK(untouched(c.d_chosen));
-    CHECK(untouched(c.d_rejected));
+    CHECK(discarded(c.d_chosen));
+    CHECK(discarded(c.d_rejected));
     // Also where there are no pairs: the mistake is in the call.
     columns<double> none;
     pair_batch const nothing{none.policy_chosen, none.policy_rejected};
     CHECK_THROWS_AS(evaluate_pairs(dpo{}, nothing), value_error);
 }
 
-TEST_CASE("evaluate_pairs: the first counted pair is the one that is tried for NaN") {
+TEST_CASE("evaluate_pairs: a loss that is NaN is refused, at the first counted pair where it is") {
     auto c = with_margins<double>(f18);
     std::vector<double> const mask{0, 1, 1};
     auto const broken = [](auto const& p) { return p.margin() / 0 * 0; };
     CHECK_THROWS_MESSAGE(evaluate_pairs(broken, c.batch().with_weights(mask), c.gradients()),
                          value_error, "NaN at pair 1");
-    CHECK(untouched(c.d_chosen));
+    CHECK(discarded(c.d_chosen));
 }
 
 TEST_CASE("summarize: sums of no pairs, and of an explicit normalizer") {
