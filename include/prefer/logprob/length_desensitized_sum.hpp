@@ -67,7 +67,7 @@ void for_each_desensitized(L const& layout, Other const& other, ::std::size_t b,
 /// ```
 ///
 /// Source: W. Liu et al., "Length desensitization in direct preference optimization", 2024
-/// (2409.06411), eq. (9).
+/// (2409.06411).
 template <class Tokens, class Layout, class Other, class Out>
 sequence_counts length_desensitized_sum(Tokens const& token_logp, Layout const& layout,
                                         Other const& other, Out&& sequence_logp,

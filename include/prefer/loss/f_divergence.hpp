@@ -104,8 +104,8 @@ struct alpha {
 ///
 ///     loss(s(dw), s(dl)) in place of loss(dw, dl),   d = log π(y|x) - log π_ref(y|x)
 ///
-/// so that `margin()` is s(dw) - s(dl), and `mean_margin()` is s(dw)/|yw| - s(dl)/|yl| of the summed
-/// log-ratios. `divergence::reverse_kl` changes nothing.
+/// so that `margin()` is s(dw) - s(dl), and `mean_margin()` is s(dw)/|yw| - s(dl)/|yl|, both of
+/// summed log-ratios. `divergence::reverse_kl` changes nothing.
 ///
 /// Only for losses that declare `score_difference` (dpo, robust_dpo, ipo, hinge_norm, mixtures of
 /// these, …): an unknown normalizer β·log Z(x) comes with each score and cancels in a difference
@@ -126,7 +126,7 @@ struct alpha {
 /// ```
 ///
 /// Source: C. Wang et al., "Beyond reverse KL: generalizing direct preference optimization with
-/// diverse divergence constraints", 2023 (2309.16240), eq. (13) and table 1.
+/// diverse divergence constraints", 2023 (2309.16240), whose α is 1 minus this one.
 template <class Loss, class Divergence>
 struct with_divergence {
     static_assert(score_difference_loss<Loss>,

@@ -43,8 +43,8 @@ weighted(Loss, double = 1.0) -> weighted<Loss>;
 ///
 ///     loss = w₁·loss₁ + w₂·loss₂ + …
 ///
-/// Inputs: what any of them reads. Ranges: weights finite; they need not sum to 1. Invariants: value
-/// and gradient are the weighted sums; it is a difference of scores where all of them are. Reported
+/// Inputs: what any of them reads. Ranges: weights finite; they need not sum to 1. Invariants:
+/// value and gradient are the weighted sums; it is a difference of scores where all of them are. Reported
 /// rewards are those of the *first* loss, whatever follows. A weight for each pair instead is
 /// `pair_batch::with_weights`. Errors: `validate()` throws `value_error`. The cost is that of the
 /// losses.
@@ -55,7 +55,7 @@ weighted(Loss, double = 1.0) -> weighted<Loss>;
 /// ```
 ///
 /// Source: W. Wang et al., "Enhancing the reasoning ability of multimodal large language models via
-/// mixed preference optimization", 2024, eq. (1); TRL's lists of `loss_type` and `loss_weights`.
+/// mixed preference optimization", 2024 (2411.10442); TRL's `loss_type` and `loss_weights`.
 template <class First, class... Rest>
 struct mixture {
     weighted<First> first;

@@ -14,11 +14,11 @@ namespace prefer::loss {
 ///
 ///     loss + w·NLL,   NLL = -log π(y_w|x), of the sum or per token
 ///
-/// w is `weight`, on the NLL term alone; there is also a paper with the weight on the other term,
-/// which `mixture` says. `of` is whether the NLL is the response's sum or its average over tokens.
-/// The default is the average: the mean over pairs is then a mean of sequence means, as in
-/// OpenRLHF, LLaMA-Factory and oat; NeMo offers both. TRL (`rpo_alpha`) and Liger divide by the
-/// tokens of the batch: that is `summed` with `weight` times pairs/tokens of the batch.
+/// w is `weight`, on the NLL term alone; the form with α on the other term is
+/// `with_nll{mixture{weighted{loss, α}}, 1}`. `of` is whether the NLL is the response's sum or its
+/// average over tokens. The default is the average: the mean over pairs is then a mean of sequence
+/// means, as in OpenRLHF, LLaMA-Factory and oat; NeMo offers both. TRL (`rpo_alpha`) and Liger
+/// divide by the tokens of the batch: that is `summed`, and `weight` times pairs/tokens.
 ///
 /// The scope is the counted tokens, here as everywhere: those of the response. A prompt or padding
 /// is inside only if the caller's labels count it. Inputs: those of the loss; lengths for an
@@ -30,7 +30,8 @@ namespace prefer::loss {
 /// auto const loss = prefer::loss::with_nll{prefer::loss::dpo{.beta = 0.1}, 0.2};
 /// ```
 ///
-/// Source: R. Y. Pang et al., "Iterative reasoning preference optimization", 2024, eq. (1).
+/// Source: R. Y. Pang et al., "Iterative reasoning preference optimization", 2024 (2404.19733);
+/// its versions differ in which of the two terms carries the weight.
 template <class Loss>
 struct with_nll {
     Loss loss{};

@@ -109,8 +109,8 @@ namespace prefer::loss {
 /// count are not read. A response with no counted token has m = 0, a factor of 1, and shows in the
 /// returned `empty`. A counted log-prob of -inf gives weight 0, which masks the pair. `clamp` says
 /// what is capped at 1; peers differ (`wpo_clamp`). Errors, before anything is written:
-/// `shape_error` for sizes that do not fit, `value_error` for an unknown clamp. O(N), no allocation,
-/// deterministic.
+/// `shape_error` for sizes that do not fit, `value_error` for an unknown clamp. O(N), no
+/// allocation, deterministic.
 ///
 /// ```cpp
 /// using prefer::loss::wpo_tokens;
@@ -120,7 +120,7 @@ namespace prefer::loss {
 /// ```
 ///
 /// Source: W. Zhou et al., "WPO: enhancing RLHF with weighted preference optimization", 2024
-/// (2406.11827), section 3.2 (the adjusted form is its "sampled alignment").
+/// (2406.11827); the adjusted form is its "sampled alignment".
 template <class T, class Chosen, class U, class Rejected, class Weights>
 wpo_counts wpo_weights(wpo_tokens<T, Chosen> const& chosen, wpo_tokens<U, Rejected> const& rejected,
                        Weights&& weights, wpo_options options = {}) {

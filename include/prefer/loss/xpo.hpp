@@ -23,15 +23,15 @@ namespace prefer::loss {
 ///
 /// Inputs: those of the loss, and labels. Ranges: α >= 0, finite; TRL's 1e-5. Invariants: adds a
 /// slope of α in the summed log π(y_ref), so that far out the loss is no longer monotone; α = 0 is
-/// the loss. Reported rewards are those of the loss. Errors: `validate()` throws `value_error`, also
-/// for a loss that reads labels.
+/// the loss. Reported rewards are those of the loss. Errors: `validate()` throws `value_error`,
+/// also for a loss that reads labels.
 ///
 /// ```cpp
 /// auto const loss = prefer::loss::xpo{prefer::loss::dpo{.beta = 0.1}, 1e-5};
 /// ```
 ///
-/// Source: T. Xie et al., "Exploratory preference optimization: harnessing implicit Q*-approximation
-/// for sample-efficient RLHF", 2024 (2405.21046), algorithm 1.
+/// Source: T. Xie et al., "Exploratory preference optimization: harnessing implicit
+/// Q*-approximation for sample-efficient RLHF", 2024 (2405.21046), algorithm 1.
 template <class Loss = dpo>
 struct xpo {
     Loss loss{};
