@@ -94,6 +94,23 @@ constexpr bool overflows() {
     return false;
 }
 
+/// The slope may point the wrong way at margin 0: `static bool rises_at_zero(L const&)`.
+template <class L>
+bool rises_at_zero(L const& loss) {
+    if constexpr (requires { loss_facts<L>::rises_at_zero(loss); }) {
+        return loss_facts<L>::rises_at_zero(loss);
+    } else {
+        return false;
+    }
+}
+
+/// Whether the chosen response is better because it is the chosen one, whatever else is said of it.
+template <class L>
+bool trusts_the_order(L const& loss) {
+    prefer::pair_inputs const reads = loss.inputs();
+    return !reads.scores && !reads.labels && !reads.offsets;
+}
+
 /// What is too large for a double is infinite there.
 long double in_range(long double x) {
     auto const top = static_cast<long double>(std::numeric_limits<double>::max());
@@ -305,7 +322,8 @@ TEMPLATE_LIST_TEST_CASE("losses: a monotone loss never rewards the rejected (F21
         }
         // A convex one on the margin pulls a badly ordered pair the right way.
         if constexpr (prefer::score_difference_loss<TestType>) {
-            if (loss_facts<TestType>::convex(loss) && p.margin() < 0 && p.mean_margin() < 0) {
+            if (loss_facts<TestType>::convex(loss) && trusts_the_order(loss) && p.margin() < 0 &&
+                p.mean_margin() < 0) {
                 CHECK(y.d_chosen < 0);
             }
         }
@@ -320,6 +338,7 @@ TEMPLATE_LIST_TEST_CASE("losses: a monotone loss never rewards the rejected (F21
 TEMPLATE_LIST_TEST_CASE("losses: a step down the gradient raises the margin (F21)", "", group) {
     for (TestType const& loss : loss_facts<TestType>::instances()) {
         for (double const h : {-2.0, 0.0}) {
+            if (h >= 0 && rises_at_zero(loss)) continue;
             CAPTURE(loss_facts<TestType>::name(), h);
             pair<double> p = pair_with_margin(h - 1e-3);
             p.chosen.score =

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+using prefer::log_probs;
 using prefer::pair;
 using prefer::loss::dpo;
 using prefer::loss::value_and_grad;
@@ -17,8 +18,10 @@ using prefer::test::pair_with_margin;
 TEST_CASE("dpo: defaults and inputs") {
     CHECK_SAME(dpo{}.beta, 0.1);
     CHECK_SAME(dpo{}.label_smoothing, 0.0);
-    STATIC_REQUIRE(dpo::inputs().reference);
-    STATIC_REQUIRE(!dpo::inputs().lengths);
+    CHECK(dpo{}.margin_of == log_probs::summed);
+    STATIC_REQUIRE(dpo{}.inputs().reference);
+    STATIC_REQUIRE(!dpo{}.inputs().lengths);
+    STATIC_REQUIRE(dpo{.margin_of = log_probs::averaged}.inputs().lengths);
 }
 
 TEST_CASE("dpo: log 2 and a symmetric gradient where policy and reference agree (F16)") {
@@ -39,6 +42,17 @@ TEST_CASE("dpo: the margin is multiplied by beta, and the reference is subtracte
     CHECK_DISTINGUISHES(expected, 9.36e-14, family::pair_loss);     // divided by beta
     CHECK_DISTINGUISHES(expected, 0.437487950, family::pair_loss);  // no reference
     CHECK_DISTINGUISHES(expected, 0.644396660, family::pair_loss);  // averages (F1)
+}
+
+TEST_CASE("dpo: averaged log-probs are the length-normalized loss (F1)") {
+    pair<double> const p{{-2, -3, 2}, {-8, -6, 4}};  // margins: 3 of sums, 1 of averages
+    auto const y = value_and_grad(dpo{.beta = 0.1, .margin_of = log_probs::averaged}, p);
+    CHECK_CLOSE(y.loss, 0.644396660073570849, family::pair_loss);        // log(1 + e^-0.1)
+    CHECK_CLOSE(y.d_chosen, -0.0237510406260530007, family::pair_loss);  // -0.1·σ(-0.1)/2
+    CHECK_CLOSE(y.d_rejected, 0.0118755203130265003, family::pair_loss);
+    CHECK_DISTINGUISHES(0.644396660073570849, 0.554355244, family::pair_loss);
+    pair<double> const empty{{-2, -3, 2}, {0, 0, 0}};
+    CHECK_SAME(value_and_grad(dpo{.margin_of = log_probs::averaged}, empty).d_rejected, 0.0);
 }
 
 TEST_CASE("dpo: smoothing has an effect, and is not that of the robust loss (F12)") {
@@ -90,6 +104,8 @@ TEST_CASE("dpo: hyper-parameters out of range are refused in words") {
                              "prefer::loss::dpo: label_smoothing is ");
         CHECK_THROWS_MESSAGE(bad.validate(), prefer::value_error, "must be in [0, 0.5)");
     }
+    CHECK_THROWS_MESSAGE((dpo{.margin_of = static_cast<log_probs>(2)}.validate()),
+                         prefer::value_error, "prefer::loss::dpo: margin_of is 2");
     CHECK_NOTHROW((dpo{.beta = 1e-300, .label_smoothing = 0.499}.validate()));
     CHECK_NOTHROW(dpo{}.validate());
 }
