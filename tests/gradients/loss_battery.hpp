@@ -111,6 +111,17 @@ bool trusts_the_order(L const& loss) {
     return !reads.scores && !reads.labels && !reads.offsets;
 }
 
+/// Beside a huge value, central differences lose a slope of order one; such a loss tries margins up
+/// to `static constexpr double differences_within` only.
+template <class L>
+constexpr double differences_within() {
+    if constexpr (requires { loss_facts<L>::differences_within; }) {
+        return loss_facts<L>::differences_within;
+    } else {
+        return std::numeric_limits<double>::infinity();
+    }
+}
+
 /// What is too large for a double is infinite there.
 long double in_range(long double x) {
     auto const top = static_cast<long double>(std::numeric_limits<double>::max());
@@ -154,6 +165,7 @@ TEMPLATE_LIST_TEST_CASE("losses: gradients are the central differences, beside e
             at.insert(at.end(), {corner - 0.25, corner - 0.0625, corner + 0.0625, corner + 0.25});
         }
         for (double const h : at) {
+            if (std::fabs(h) > differences_within<TestType>()) continue;
             double step = 0.5;
             for (double const corner : corners) step = std::min(step, std::fabs(h - corner) / 2);
             if (step < 1e-3) continue;  // on the corner itself
@@ -379,6 +391,7 @@ TEMPLATE_LIST_TEST_CASE("losses: second derivatives are the central differences 
                         group) {
     for (TestType const& loss : loss_facts<TestType>::instances()) {
         for (double const h : {-9.0, -3.0, 0.375, 3.0, 20.0}) {
+            if (std::fabs(h) > differences_within<TestType>()) continue;
             double step = 0.5;
             for (double const corner : loss_facts<TestType>::corners(loss)) {
                 step = std::min(step, std::fabs(h - corner) / 2);

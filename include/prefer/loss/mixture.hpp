@@ -44,10 +44,10 @@ weighted(Loss, double = 1.0) -> weighted<Loss>;
 ///     loss = w₁·loss₁ + w₂·loss₂ + …
 ///
 /// Inputs: what any of them reads. Ranges: weights finite; they need not sum to 1. Invariants:
-/// value and gradient are the weighted sums; it is a difference of scores where all of them are. Reported
-/// rewards are those of the *first* loss, whatever follows. A weight for each pair instead is
-/// `pair_batch::with_weights`. Errors: `validate()` throws `value_error`. The cost is that of the
-/// losses.
+/// value and gradient are the weighted sums; it is a difference of scores where all of them are.
+/// Reported rewards are those of the *first* loss, whatever follows. A weight for each pair instead
+/// is `pair_batch::with_weights`. Errors: `validate()` throws `value_error`. The cost is that of
+/// the losses.
 ///
 /// ```cpp
 /// prefer::loss::mixture const loss{prefer::loss::weighted{prefer::loss::dpo{}, 0.8},
