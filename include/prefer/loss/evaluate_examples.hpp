@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+
+#include <prefer/core/backend.hpp>
+#include <prefer/core/element.hpp>
+#include <prefer/core/example_batch.hpp>
+#include <prefer/core/pair.hpp>
+#include <prefer/core/view.hpp>
+#include <prefer/errors.hpp>
+#include <prefer/loss/evaluate_pairs.hpp>
+#include <prefer/loss/pair_loss.hpp>
+#include <prefer/math/elementary.hpp>
+
+namespace prefer {
+
+struct example_options {
+    /// Divides the summed loss and the gradients. Left out: the number of counted examples of this
+    /// call, of both kinds together, which makes the loss their mean. With the number of examples
+    /// of the whole batch (over micro-batches and ranks), the parts add up to that of the whole.
+    ::std::optional<double> normalizer = ::std::nullopt;
+};
+
+/// Sums over the counted examples of one kind.
+struct example_side_sums {
+    double examples = 0;  ///< those whose weight is not 0
+    double loss = 0;      ///< Σ loss, without weights
+    double reward = 0;
+    double log_prob = 0;
+
+    example_side_sums& operator+=(example_side_sums const& other) {
+        examples += other.examples;
+        loss += other.loss;
+        reward += other.reward;
+        log_prob += other.log_prob;
+        return *this;
+    }
+};
+
+/// Sums over the counted examples of one call, in double: what is added up over micro-batches and
+/// reduced over ranks (ten doubles, nothing else).
+struct example_sums {
+    double weighted_loss = 0;       ///< Σ weight·loss
+    double gradient_scale = 0;      ///< Σ |∂loss/∂log π|, before weights and normalizer
+    example_side_sums desirable;    ///< examples whose label is above 1/2
+    example_side_sums undesirable;  ///< the others
+
+    double examples() const { return desirable.examples + undesirable.examples; }
+
+    example_sums& operator+=(example_sums const& other) {
+        weighted_loss += other.weighted_loss;
+        gradient_scale += other.gradient_scale;
+        desirable += other.desirable;
+        undesirable += other.undesirable;
+        return *this;
+    }
+};
+
+/// The means over the counted examples of one kind, without weights. A kind that is absent has
+/// count 0 and means 0: look at the count before the means.
+struct example_side {
+    ::std::size_t examples = 0;
+    double loss = 0;
+    double reward = 0;
+    double log_prob = 0;
+};
+
+/// What everyone reports about a batch of examples. With no counted example all of it is 0.
+struct example_summary {
+    double loss = 0;            ///< Σ weight·loss / normalizer
+    example_side desirable;     ///< examples whose label is above 1/2
+    example_side undesirable;   ///< the others
+    double gradient_scale = 0;  ///< mean |∂loss/∂log π|
+    ::std::size_t examples = 0;
+    example_sums sums;
+};
+
+/// The summary of sums: of one call, or added up over many. Left out, the normalizer is the number
+/// of counted examples. The losses of parts that were given one global normalizer simply add up.
+template <::std::same_as<example_sums> Sums>  // so that `{}` is no example_sums
+example_summary summarize(Sums const& sums, example_options options = {}) {
+    detail::require_normalizer("summarize", options.normalizer);
+    double const examples = sums.examples() > 0 ? sums.examples() : 1;
+    auto const side = [](example_side_sums const& s) {
+        double const n = s.examples > 0 ? s.examples : 1;
+        return example_side{static_cast<::std::size_t>(s.examples), s.loss / n, s.reward / n,
+                            s.log_prob / n};
+    };
+    return {
+        .loss = sums.weighted_loss / options.normalizer.value_or(examples),
+        .desirable = side(sums.desirable),
+        .undesirable = side(sums.undesirable),
+        .gradient_scale = sums.gradient_scale / examples,
+        .examples = static_cast<::std::size_t>(sums.examples()),
+        .sums = sums,
+    };
+}
+
+namespace detail {
+
+/// Whether labels have to be 0 or 1 (`static constexpr bool binary_labels = true`), or may be any
+/// probability.
+template <class L>
+constexpr bool reads_binary_labels() {
+    if constexpr (requires { L::binary_labels; }) return L::binary_labels;
+    return false;
+}
+
+/// Whether a loss that reads labels also takes a batch without, where every label is 1.
+template <class L>
+constexpr bool takes_unlabelled() {
+    if constexpr (requires { L::labels_optional; }) return L::labels_optional;
+    return false;
+}
+
+/// Whether example `i` counts: its weight is not 0.
+template <class T, class Length, class Label>
+bool counts(example_batch<T, Length, Label> const& batch, ::std::size_t i) {
+    if (!batch.has_weights) return true;
+    auto const w = static_cast<compute_t<T>>(batch.weights[i]);
+    return !(w <= 0 && w >= 0);
+}
+
+/// Example `i` of a batch, in the type it is computed in.
+template <class T, class Length, class Label>
+example<compute_t<T>> load_example(example_batch<T, Length, Label> const& batch, ::std::size_t i) {
+    using C = compute_t<T>;
+    example<C> x;
+    x.completion.policy = static_cast<C>(batch.policy[i]);
+    if (batch.has_reference) x.completion.reference = static_cast<C>(batch.reference[i]);
+    if (batch.has_lengths) x.completion.length = static_cast<C>(batch.lengths[i]);
+    if (batch.has_scores) x.completion.score = static_cast<C>(batch.scores[i]);
+    if (batch.has_labels) x.label = static_cast<C>(batch.labels[i]);
+    return x;
+}
+
+/// Everything that can be wrong with a batch as a whole.
+template <class L, class T, class Length, class Label>
+void check_examples(L const& loss, example_batch<T, Length, Label> const& batch,
+                    example_options const& options) {
+    char const* const name = "evaluate_examples";
+    auto const require_same = [&](bool given, auto const& column, char const* argument) {
+        if (given) require_size(name, argument, column.size(), "policy", batch.size());
+    };
+    require_same(batch.has_reference, batch.reference, "reference");
+    require_same(batch.has_lengths, batch.lengths, "lengths");
+    require_same(batch.has_scores, batch.scores, "scores");
+    require_same(batch.has_labels, batch.labels, "labels");
+    require_same(batch.has_weights, batch.weights, "weights");
+    require_normalizer(name, options.normalizer);
+    if constexpr (requires { loss.validate(); }) loss.validate();
+    if constexpr (requires { loss.inputs(); }) {
+        require_inputs(name, loss.inputs(),
+                       {.reference = batch.has_reference,
+                        .lengths = batch.has_lengths,
+                        .scores = batch.has_scores,
+                        .labels = batch.has_labels});
+        if (loss.inputs().labels && !batch.has_labels && !takes_unlabelled<L>()) {
+            throw value_error("prefer::evaluate_examples: this loss reads labels, but the batch "
+                              "has none (see with_labels)");
+        }
+    }
+}
+
+/// Throws what is wrong with the numbers of example `i`; the loss itself is looked at last.
+template <class L, class T, class Length, class Label>
+void check_example(L const& loss, example_batch<T, Length, Label> const& batch, ::std::size_t i) {
+    using C = compute_t<T>;
+    char const* const name = "evaluate_examples";
+    auto const require_finite = [&](bool given, C value, char const* argument) {
+        if (given && !math::is_finite(value)) {
+            throw_bad_element(name, argument, i, value, "finite");
+        }
+    };
+    if (batch.has_weights) {
+        auto const w = static_cast<C>(batch.weights[i]);
+        if (!(math::is_finite(w) && w >= 0)) {
+            throw_bad_element(name, "weights", i, w, "finite and at least 0");
+        }
+        if (!(w > 0)) return;
+    }
+    example<C> const x = load_example(batch, i);
+    require_finite(true, x.completion.policy, "policy");
+    require_finite(batch.has_reference, x.completion.reference, "reference");
+    require_finite(batch.has_scores, x.completion.score, "scores");
+    if (batch.has_lengths && batch.lengths[i] < Length(0)) {
+        throw_bad_element(name, "lengths", i, +batch.lengths[i], "at least 0");
+    }
+    bool const in_range = x.label >= C(0) && x.label <= C(1);
+    if (reads_binary_labels<L>()) {
+        bool const whole = x.label <= C(0) || x.label >= C(1);
+        if (!(in_range && whole)) throw_bad_element(name, "labels", i, x.label, "0 or 1");
+    } else if (!in_range) {
+        throw_bad_element(name, "labels", i, x.label, "in [0, 1]");
+    }
+    if (math::is_nan(loss::value_and_grad(loss, x).loss)) {
+        throw value_error(message("prefer::evaluate_examples: the loss is NaN at example ", i,
+                                  ", though its inputs are finite; does it read a reference, a "
+                                  "length or a score that the batch does not have?"));
+    }
+}
+
+/// The number of counted examples.
+template <class T, class Length, class Label>
+::std::size_t count_examples(example_batch<T, Length, Label> const& batch) {
+    ::std::size_t counted = 0;
+    for (::std::size_t i = 0; i < batch.size(); ++i) {
+        if (counts(batch, i)) ++counted;
+    }
+    return counted;
+}
+
+/// The plain loop. `write(i, d_policy)` receives the scaled gradient of every example.
+template <class L, class T, class Length, class Label, class Write>
+example_sums evaluate_examples_loop(L const& loss, example_batch<T, Length, Label> const& batch,
+                                    double normalizer, Write write) {
+    using C = compute_t<T>;
+    auto const wide = [](C x) { return static_cast<double>(x); };
+    bool const with_reference = reads_reference(loss, batch.has_reference);
+    C const share = static_cast<C>(1 / normalizer);
+    example_sums sums;
+    for (::std::size_t i = 0; i < batch.size(); ++i) {
+        if (!counts(batch, i)) {
+            write(i, C(0));
+            continue;
+        }
+        example<C> const x = load_example(batch, i);
+        C const weight = batch.has_weights ? static_cast<C>(batch.weights[i]) : C(1);
+        auto const y = loss::value_and_grad(loss, x);
+        write(i, y.d_policy * (weight * share));
+
+        sums.weighted_loss += wide(weight) * wide(y.loss);
+        sums.gradient_scale += wide(math::abs(y.d_policy));
+        example_side_sums& side = x.label > C(0.5) ? sums.desirable : sums.undesirable;
+        side.examples += 1;
+        side.loss += wide(y.loss);
+        side.reward += wide(loss::reward(loss, x.completion, with_reference));
+        side.log_prob += wide(x.completion.policy);
+    }
+    return sums;
+}
+
+}  // namespace detail
+
+/// A loss over a batch of single responses: value, exact gradients and the usual metrics, in one
+/// pass.
+///
+/// `loss` is any `example_loss`: one of `prefer::loss::`, a struct or a lambda of the caller's.
+/// Shapes `[B]`; the gradient is written whole: weight·∂loss/∂log π / normalizer. Each example is
+/// computed in the element type (float for 16-bit elements); sums run in double. Examples of weight
+/// 0 are masked: not read, not counted, gradient exactly 0. A batch of one kind only is a batch
+/// like any other; the absent kind is reported with count 0 and means 0. Statistics of a batch
+/// (`kto_reference_point`, `bco_running_mean`, …) are hyper-parameters here: collect them first.
+///
+/// Labels: any probability in [0, 1]; 0 or 1 where the loss says `static constexpr bool
+/// binary_labels = true`. A loss that reads labels needs a batch that has them, unless it says
+/// `labels_optional`.
+///
+/// Errors, all before anything is written: `shape_error` for sizes that differ; `value_error` for a
+/// NaN or infinite log-prob or score, a label out of range, a negative or non-finite weight, a
+/// negative length, a bad normalizer or hyper-parameter, an input that the loss needs and the batch
+/// lacks or that it would ignore, or a loss that is NaN. No examples is not an error: loss 0,
+/// `examples` 0. O(B), no allocation. Same input, same bits; the value is the same with and without
+/// gradients.
+///
+/// ```cpp
+/// prefer::example_batch batch{policy, reference};
+/// prefer::loss::kto loss{.reference_point = point.value()};
+/// auto s = prefer::evaluate_examples(loss, batch.with_labels(labels), gradients);
+/// ```
+template <backend_like Backend, class Loss, class T, class Length, class Label, class G>
+example_summary evaluate_examples(Backend const& on, Loss const& loss,
+                                  example_batch<T, Length, Label> const& batch,
+                                  example_gradients<G> const& gradients,
+                                  example_options options = {}) {
+    static_assert(example_loss<Loss>,
+                  "prefer: a loss of examples is callable with prefer::example<S> for S = double "
+                  "and for dual numbers, and returns S");
+    detail::require_size("evaluate_examples", "d_policy", gradients.d_policy.size(), "policy",
+                         batch.size());
+    detail::check_examples(loss, batch, options);
+    for (::std::size_t i = 0; i < batch.size(); ++i) detail::check_example(loss, batch, i);
+    ::std::size_t const counted = detail::count_examples(batch);
+    double const normalizer =
+        options.normalizer.value_or(counted == 0 ? 1.0 : static_cast<double>(counted));
+    if constexpr (requires { on.evaluate_examples(loss, batch, gradients, normalizer); }) {
+        return summarize(on.evaluate_examples(loss, batch, gradients, normalizer), options);
+    } else {
+        auto const write = [&](::std::size_t i, auto x) {
+            gradients.d_policy[i] = static_cast<G>(static_cast<compute_t<G>>(x));
+        };
+        return summarize(detail::evaluate_examples_loop(loss, batch, normalizer, write), options);
+    }
+}
+
+/// Without a backend: the plain loop.
+template <class Loss, class T, class Length, class Label, class G>
+    requires(!backend_like<Loss>)
+example_summary evaluate_examples(Loss const& loss, example_batch<T, Length, Label> const& batch,
+                                  example_gradients<G> const& gradients,
+                                  example_options options = {}) {
+    return evaluate_examples(backend::plain{}, loss, batch, gradients, options);
+}
+
+/// Without gradients: loss and metrics only, bit for bit the same.
+template <class Loss, class T, class Length, class Label>
+    requires(!backend_like<Loss>)
+example_summary evaluate_examples(Loss const& loss, example_batch<T, Length, Label> const& batch,
+                                  example_options options = {}) {
+    static_assert(example_loss<Loss>,
+                  "prefer: a loss of examples is callable with prefer::example<S> for S = double "
+                  "and for dual numbers, and returns S");
+    detail::check_examples(loss, batch, options);
+    for (::std::size_t i = 0; i < batch.size(); ++i) detail::check_example(loss, batch, i);
+    auto const nothing = [](::std::size_t, auto) {};
+    return summarize(detail::evaluate_examples_loop(loss, batch, 1.0, nothing), options);
+}
+
+}  // namespace prefer
