@@ -25,6 +25,38 @@ auto const& rows_of(prefer::loss::hinge_norm const&) {
     return hinge_norm_rows;
 }
 
+auto const& rows_of(prefer::loss::exo const&) {
+    return exo_rows;
+}
+
+auto const& rows_of(prefer::loss::discopop const&) {
+    return discopop_rows;
+}
+
+auto const& rows_of(prefer::loss::r_dpo const&) {
+    return r_dpo_rows;
+}
+
+auto const& rows_of(prefer::loss::reward_aware_rpo const&) {
+    return reward_aware_rpo_rows;
+}
+
+auto const& rows_of(prefer::loss::spin const&) {
+    return spin_rows;
+}
+
+auto const& rows_of(prefer::loss::rebel const&) {
+    return rebel_rows;
+}
+
+auto const& rows_of(prefer::loss::online_ipo const&) {
+    return online_ipo_rows;
+}
+
+auto const& rows_of(prefer::loss::aot const&) {
+    return aot_rows;
+}
+
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("losses: value and gradient are those of the golden table", "",

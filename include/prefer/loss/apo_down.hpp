@@ -6,6 +6,7 @@
 #include <prefer/core/pair.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/loss/pair_loss.hpp>
+#include <prefer/math/elementary.hpp>
 #include <prefer/math/sigmoid.hpp>
 
 namespace prefer::loss {
@@ -23,7 +24,7 @@ namespace prefer::loss {
 /// r_l, so rising with the rejected; not convex. No function of the margin.
 /// One and the same log-ratio is in both terms; a peer mixed a raw and a transformed one (trl
 /// #6441).
-/// Errors: `validate()` throws `value_error`. Two exponentials a pair.
+/// Errors: `validate()` throws `value_error`. Five exponentials a pair.
 /// Source: K. D'Oosterlinck et al., "Anchored preference optimization and contrastive revisions",
 /// 2024.
 struct apo_down {
@@ -37,9 +38,22 @@ struct apo_down {
 
     template <class S>
     PREFER_HOST_DEVICE S operator()(pair<S> const& p) const {
+        using math::abs;
+        using math::expm1;
+        using math::select;
         using math::sigmoid;
         using real = math::primal_t<S>;
-        return sigmoid(real(beta) * p.chosen.log_ratio()) + sigmoid(-(real(beta) * p.margin()));
+        S const chosen = real(beta) * p.chosen.log_ratio();
+        S const rejected = real(beta) * p.rejected.log_ratio();
+        S const z = real(beta) * p.margin();
+        S const apart = sigmoid(chosen) + sigmoid(-z);
+        // Close to z = 0 the two slopes in r_w cancel. The same as a product, by
+        // σ(a) - σ(b) = σ(a)·σ(-b)·(1 - e^(b-a)), with a - b = r_l:
+        auto const upwards = rejected >= real(0);
+        S const difference = -expm1(-abs(rejected)) * sigmoid(select(upwards, chosen, -chosen)) *
+                             sigmoid(select(upwards, -z, z));
+        S const close = real(1) + select(upwards, difference, -difference);
+        return select(abs(z) < real(1), close, apart);
     }
 };
 
