@@ -14,6 +14,11 @@ namespace prefer::loss {
 /// A loss with its weight in a `mixture`.
 template <class Loss>
 struct weighted {
+    static_assert(
+        pair_loss<Loss>,
+        "prefer: a mixture is made of pair losses: callable with prefer::pair<S>, for S = "
+        "double and for dual numbers");
+
     Loss loss{};
     double weight = 1.0;
 

@@ -34,6 +34,10 @@ namespace prefer::loss {
 /// its versions differ in which of the two terms carries the weight.
 template <class Loss>
 struct with_nll {
+    static_assert(pair_loss<Loss>,
+                  "prefer: with_nll is made of pair losses: callable with prefer::pair<S>, for S = "
+                  "double and for dual numbers");
+
     Loss loss{};
     double weight = 1.0;
     log_probs of = log_probs::averaged;

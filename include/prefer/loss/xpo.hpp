@@ -34,6 +34,10 @@ namespace prefer::loss {
 /// Q*-approximation for sample-efficient RLHF", 2024 (2405.21046), algorithm 1.
 template <class Loss = dpo>
 struct xpo {
+    static_assert(pair_loss<Loss>,
+                  "prefer: xpo is made of pair losses: callable with prefer::pair<S>, for S = "
+                  "double and for dual numbers");
+
     Loss loss{};
     double alpha = 1e-5;
 
