@@ -72,6 +72,18 @@ concept example_loss =
 template <class L>
 concept score_difference_loss = pair_loss<L> && requires { requires L::score_difference; };
 
+namespace detail {
+
+/// A loss that says that it reads no reference, whatever its hyper-parameters. Known to the
+/// compiler, since `inputs()` is a function of the host.
+template <class L>
+concept declares_no_reference = requires {
+    requires !L {}
+    .inputs().reference;
+};
+
+}  // namespace detail
+
 namespace loss {
 
 /// A hyper-parameter of a loss: its name, and the member that holds it. What `parameters()` lists;
@@ -123,16 +135,15 @@ PREFER_HOST_DEVICE example_gradient<T> value_and_grad(L const& loss, example<T> 
 /// The implicit reward that is reported for a response: β·(log π - log π_ref); without the log
 /// π_ref for losses without a reference, and with β = 1 for losses without a member `beta`. On
 /// summed log-probs for every loss, as trainers report it. A loss that is made of others names, by
-/// `rewarded()`, the one whose reward this is.
+/// `rewarded()`, the one whose reward this is, and whose need of a reference decides.
 template <class L, class T>
 PREFER_HOST_DEVICE T reward(L const& loss, response<T> const& r, bool with_reference) {
     if constexpr (requires { loss.rewarded(); }) {
-        auto const& inner = loss.rewarded();
-        if constexpr (requires { inner.inputs(); }) {
-            return reward(inner, r, with_reference && inner.inputs().reference);
-        } else {
-            return reward(inner, r, with_reference);
-        }
+        auto const hand_on = [&]<class Inner>(Inner const& inner) {
+            bool const reads = !detail::declares_no_reference<Inner>;
+            return reward(inner, r, with_reference && reads);
+        };
+        return hand_on(loss.rewarded());
     } else {
         T const raw = with_reference ? r.log_ratio() : r.policy;
         if constexpr (requires { static_cast<T>(loss.beta); }) {
