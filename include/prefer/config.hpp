@@ -24,3 +24,12 @@
 #        define PREFER_HOST_DEVICE
 #    endif
 #endif
+
+/// Marks a loop whose calls are all to be inlined: packs of lanes then stay in registers.
+#if !defined(PREFER_FLATTEN)
+#    if defined(__GNUC__) || defined(__clang__)
+#        define PREFER_FLATTEN __attribute__((flatten))
+#    else
+#        define PREFER_FLATTEN
+#    endif
+#endif

@@ -3,9 +3,10 @@
 
 /// \file
 /// Between vectors and packs of SIMD lanes (math/pack.hpp): what the loops over batches are made of.
-/// Everything works on a plain number as well, as a pack of one.
+/// A batch is taken in blocks; a block of each of its vectors becomes contiguous numbers of the type
+/// that is computed in, and the loop over the block reads and writes packs of these.
 
-#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 
@@ -18,80 +19,159 @@ namespace prefer::detail {
 template <class P>
 inline constexpr ::std::size_t lane_count = sizeof(P) / sizeof(math::lane_t<P>);
 
-/// The numbers `first`, …, `first + n - 1` of a vector of any element type, converted to the type
-/// of the lanes; the lanes behind them are 0. 1 <= n <= lane_count.
-template <class P, class T>
-P load_lanes(vector_view<T const> const& view, ::std::size_t first, ::std::size_t n) {
-    using C = math::lane_t<P>;
-    C numbers[lane_count<P>]{};
-    if (n == lane_count<P> && view.stride() == 1) {
-        T const* const from = view.data() + first;
-        for (::std::size_t j = 0; j < lane_count<P>; ++j) numbers[j] = static_cast<C>(from[j]);
-    } else {
-        for (::std::size_t j = 0; j < n; ++j) numbers[j] = static_cast<C>(view[first + j]);
-    }
+/// The numbers in a block: a multiple of every number of lanes.
+inline constexpr ::std::size_t block_size = 64;
+
+template <class P>
+P load_lanes(math::lane_t<P> const* from) {
     P lanes;
-    ::std::memcpy(&lanes, numbers, sizeof(P));
+    ::std::memcpy(static_cast<void*>(&lanes), from, sizeof(P));
     return lanes;
 }
 
-/// The first `n` lanes to the places `first`, … of a vector, rounded once to its element type.
-template <class P, class T>
-void store_lanes(P const& lanes, vector_view<T> const& view, ::std::size_t first, ::std::size_t n) {
-    using C = math::lane_t<P>;
-    C numbers[lane_count<P>];
-    ::std::memcpy(numbers, &lanes, sizeof(P));
-    auto const stored = [](C x) { return static_cast<T>(static_cast<compute_t<T>>(x)); };
-    if (n == lane_count<P> && view.stride() == 1) {
-        T* const to = view.data() + first;
-        for (::std::size_t j = 0; j < lane_count<P>; ++j) to[j] = stored(numbers[j]);
-    } else {
-        for (::std::size_t j = 0; j < n; ++j) view[first + j] = stored(numbers[j]);
-    }
+template <class P>
+void store_lanes(P const& lanes, math::lane_t<P>* to) {
+    ::std::memcpy(to, &lanes, sizeof(P));
 }
 
-/// The first `n` lanes of a pack; the others become 0.
-template <class P>
-P first_lanes(P const& lanes, ::std::size_t n) {
-    math::lane_t<P> numbers[lane_count<P>];
-    ::std::memcpy(numbers, &lanes, sizeof(P));
-    for (::std::size_t j = n; j < lane_count<P>; ++j) numbers[j] = 0;
-    P first;
-    ::std::memcpy(&first, numbers, sizeof(P));
-    return first;
-}
+/// A block of a vector that is read. Until it is read, every number is the one of construction.
+template <class C>
+class input_block {
+public:
+    explicit input_block(C number) {
+        for (C& x : numbers_) x = number;
+    }
+    input_block(input_block const&) = delete;
+    input_block& operator=(input_block const&) = delete;
+
+    /// The numbers `first`, …, `first + n - 1`, n <= block_size; what is behind them in the block is
+    /// 0. Nothing is copied where the vector has them as they are needed.
+    template <class T>
+    void read(vector_view<T const> const& view, ::std::size_t first, ::std::size_t n) {
+        bool const contiguous = view.stride() == 1;
+        if constexpr (::std::same_as<T, C>) {
+            if (contiguous && n == block_size) {
+                at_ = view.data() + first;
+                return;
+            }
+        }
+        if (contiguous) {
+            T const* const from = view.data() + first;
+            for (::std::size_t j = 0; j < n; ++j) numbers_[j] = static_cast<C>(from[j]);
+        } else {
+            for (::std::size_t j = 0; j < n; ++j) numbers_[j] = static_cast<C>(view[first + j]);
+        }
+        for (::std::size_t j = n; j < block_size; ++j) numbers_[j] = C(0);
+        at_ = numbers_;
+    }
+
+    /// The numbers from `n` on become 0.
+    void mask_from(::std::size_t n) {
+        for (::std::size_t j = n; j < block_size; ++j) numbers_[j] = C(0);
+    }
+
+    template <class P>
+    P lanes(::std::size_t j) const {
+        return load_lanes<P>(at_ + j);
+    }
+
+private:
+    C const* at_ = numbers_;
+    C numbers_[block_size];
+};
+
+/// A block of a vector that is written: `open` gives the place, `close` brings the numbers home,
+/// each rounded once to the element type.
+template <class C, class T>
+class output_block {
+public:
+    explicit output_block(vector_view<T> const& view) : view_(view) {}
+
+    C* open(::std::size_t first, ::std::size_t n) {
+        if constexpr (::std::same_as<T, C>) {
+            if (view_.stride() == 1 && n == block_size) return view_.data() + first;
+        }
+        return numbers_;
+    }
+
+    void close(C const* written, ::std::size_t first, ::std::size_t n) const {
+        if (written != numbers_) return;
+        for (::std::size_t j = 0; j < n; ++j) {
+            view_[first + j] = static_cast<T>(static_cast<compute_t<T>>(numbers_[j]));
+        }
+    }
+
+private:
+    vector_view<T> view_;
+    C numbers_[block_size];
+};
+
+/// The place of an output that is not wanted.
+template <class C>
+class no_output_block {
+public:
+    C* open(::std::size_t, ::std::size_t) { return numbers_; }
+    void close(C const*, ::std::size_t, ::std::size_t) const {}
+
+private:
+    C numbers_[block_size];
+};
 
 /// A sum over many packs, in double: one sum for each lane, added up at the end, in lane order.
 template <class P>
 class lane_sum {
-    using C = math::lane_t<P>;
-    static constexpr ::std::size_t lanes = lane_count<P>;
-
 public:
     void add(P const& x) {
-        C numbers[lanes];
-        ::std::memcpy(numbers, &x, sizeof(P));
-        for (::std::size_t j = 0; j < lanes; ++j) total_[j] += static_cast<double>(numbers[j]);
-    }
-
-    /// Adds x·y; the product is taken in double.
-    void add(P const& x, P const& y) {
-        C a[lanes], b[lanes];
-        ::std::memcpy(a, &x, sizeof(P));
-        ::std::memcpy(b, &y, sizeof(P));
-        for (::std::size_t j = 0; j < lanes; ++j) {
-            total_[j] += static_cast<double>(a[j]) * static_cast<double>(b[j]);
-        }
+        for (::std::size_t k = 0; k < math::doubles_in<P>; ++k) parts_[k] += math::as_double(x, k);
     }
 
     double total() const {
         double sum = 0;
-        for (double const x : total_) sum += x;
+        for (auto const& part : parts_) {
+            double numbers[sizeof(part) / sizeof(double)];
+            ::std::memcpy(numbers, &part, sizeof(part));
+            for (double const x : numbers) sum += x;
+        }
         return sum;
     }
 
 private:
-    double total_[lanes]{};
+    decltype(math::as_double(P(), 0)) parts_[math::doubles_in<P>]{};
+};
+
+/// How often a comparison of packs of the type P held, over fewer than 2^31 packs.
+template <class P>
+class lane_count_sum {
+public:
+    template <class Mask>
+    void add(Mask const& held) {
+        if constexpr (math::is_pack<P>) {
+            counts_ -= held.v;
+        } else {
+            counts_ += held ? 1 : 0;
+        }
+    }
+
+    double total() const {
+        if constexpr (math::is_pack<P>) {
+            double sum = 0;
+            for (::std::size_t j = 0; j < lane_count<P>; ++j)
+                sum += static_cast<double>(counts_[j]);
+            return sum;
+        } else {
+            return static_cast<double>(counts_);
+        }
+    }
+
+private:
+    static auto zero() {
+        if constexpr (math::is_pack<P>) {
+            return typename decltype(P() < P())::vector{};
+        } else {
+            return ::std::size_t{0};
+        }
+    }
+    decltype(zero()) counts_ = zero();
 };
 
 }  // namespace prefer::detail

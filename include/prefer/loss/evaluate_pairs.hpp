@@ -153,13 +153,14 @@ void check_pairs(L const& loss, pair_batch<T, Length> const& batch, pair_options
     }
 }
 
-/// Pairs `first`, …, `first + n - 1` of a batch, in the lanes of `P`.
-template <class P, class T, class Length>
-pair<P> load_pairs(pair_batch<T, Length> const& batch, ::std::size_t first, ::std::size_t n) {
-    auto const load = [&](bool given, auto const& column, P& to) {
-        if (given) to = load_lanes<P>(column, first, n);
+/// Pair `i` of a batch, in the type it is computed in.
+template <class T, class Length>
+pair<compute_t<T>> load_pair(pair_batch<T, Length> const& batch, ::std::size_t i) {
+    using C = compute_t<T>;
+    auto const load = [&](bool given, auto const& column, C& to) {
+        if (given) to = static_cast<C>(column[i]);
     };
-    pair<P> p;
+    pair<C> p;
     load(true, batch.policy_chosen, p.chosen.policy);
     load(true, batch.policy_rejected, p.rejected.policy);
     load(batch.has_reference, batch.reference_chosen, p.chosen.reference);
@@ -204,11 +205,18 @@ void check_pair(L const& loss, pair_batch<T, Length> const& batch, ::std::size_t
     require_finite(batch.has_offsets, batch.offsets, "offsets");
     require_length(batch.length_chosen, "length_chosen");
     require_length(batch.length_rejected, "length_rejected");
-    if (math::is_nan(loss::value_and_grad(loss, load_pairs<C>(batch, i, 1)).loss)) {
+    if (math::is_nan(loss::value_and_grad(loss, load_pair(batch, i)).loss)) {
         throw value_error(message("prefer::evaluate_pairs: the loss is NaN at pair ", i,
                                   ", though its inputs are finite; does it read a reference, a "
                                   "length or a score that the batch does not have?"));
     }
+}
+
+/// The same of the pairs from `first` on.
+template <class L, class T, class Length>
+void check_each_pair(L const& loss, pair_batch<T, Length> const& batch, ::std::size_t first,
+                     ::std::size_t last) {
+    for (::std::size_t i = first; i < last; ++i) check_pair(loss, batch, i);
 }
 
 /// How many pairs count: those whose weight is not 0.
@@ -223,88 +231,183 @@ template <class T, class Length>
     return counted;
 }
 
-/// The sums of a batch, and the first pair of a pack in which something is wrong, or its size.
+/// A block of a batch, as contiguous numbers.
+template <class C>
+struct pair_block {
+    input_block<C> policy_chosen{0}, policy_rejected{0};
+    input_block<C> reference_chosen{math::quiet_nan<C>}, reference_rejected{math::quiet_nan<C>};
+    input_block<C> length_chosen{math::quiet_nan<C>}, length_rejected{math::quiet_nan<C>};
+    input_block<C> score_chosen{math::quiet_nan<C>}, score_rejected{math::quiet_nan<C>};
+    input_block<C> labels{1}, offsets{0}, weights{1};
+
+    template <class T, class Length>
+    void read(pair_batch<T, Length> const& batch, ::std::size_t first, ::std::size_t n) {
+        auto const read = [&](bool given, auto const& column, input_block<C>& to) {
+            if (given) to.read(column, first, n);
+        };
+        read(true, batch.policy_chosen, policy_chosen);
+        read(true, batch.policy_rejected, policy_rejected);
+        read(batch.has_reference, batch.reference_chosen, reference_chosen);
+        read(batch.has_reference, batch.reference_rejected, reference_rejected);
+        read(batch.has_lengths, batch.length_chosen, length_chosen);
+        read(batch.has_lengths, batch.length_rejected, length_rejected);
+        read(batch.has_scores, batch.score_chosen, score_chosen);
+        read(batch.has_scores, batch.score_rejected, score_rejected);
+        read(batch.has_labels, batch.labels, labels);
+        read(batch.has_offsets, batch.offsets, offsets);
+        read(batch.has_weights, batch.weights, weights);
+        if (!batch.has_weights && n < block_size) weights.mask_from(n);
+    }
+
+    template <class P>
+    pair<P> lanes(::std::size_t j) const {
+        return {{policy_chosen.template lanes<P>(j), reference_chosen.template lanes<P>(j),
+                 length_chosen.template lanes<P>(j), score_chosen.template lanes<P>(j)},
+                {policy_rejected.template lanes<P>(j), reference_rejected.template lanes<P>(j),
+                 length_rejected.template lanes<P>(j), score_rejected.template lanes<P>(j)},
+                labels.template lanes<P>(j),
+                offsets.template lanes<P>(j)};
+    }
+};
+
+/// Whether the numbers of a block that are given and count are as they should be; the log-probs,
+/// which are always there, are looked at in the loop.
+template <class P, class T, class Length, class C>
+bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, ::std::size_t n) {
+    P const zero(C(0));
+    auto good = zero <= zero;
+    auto const look = [&](bool given, input_block<C> const& column, auto const& is_good) {
+        if (!given) return;
+        for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+            auto const masked = block.weights.template lanes<P>(j) <= zero;
+            good = good && (masked || is_good(column.template lanes<P>(j)));
+        }
+    };
+    auto const finite = [](P const& x) { return math::is_finite(x); };
+    auto const not_negative = [&](P const& x) { return x >= zero; };
+    look(batch.has_lengths, block.length_chosen, not_negative);
+    look(batch.has_lengths, block.length_rejected, not_negative);
+    look(batch.has_scores, block.score_chosen, finite);
+    look(batch.has_scores, block.score_rejected, finite);
+    look(batch.has_labels, block.labels, finite);
+    look(batch.has_offsets, block.offsets, finite);
+    if (batch.has_weights) {
+        for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+            P const w = block.weights.template lanes<P>(j);
+            good = good && w >= zero && math::is_finite(w);
+        }
+    }
+    return math::all_of(good);
+}
+
+/// The running sums of `pair_sums`, lane by lane.
+template <class P>
+struct pair_lane_sums {
+    lane_sum<P> weighted_loss, reward_chosen, reward_rejected;
+    lane_sum<P> log_prob_chosen, log_prob_rejected, scale;
+    lane_count_sum<P> correct, ties;
+
+    pair_sums total(::std::size_t pairs) const {
+        return {.pairs = static_cast<double>(pairs),
+                .weighted_loss = weighted_loss.total(),
+                .correct = correct.total(),
+                .ties = ties.total(),
+                .reward_chosen = reward_chosen.total(),
+                .reward_rejected = reward_rejected.total(),
+                .log_prob_chosen = log_prob_chosen.total(),
+                .log_prob_rejected = log_prob_rejected.total(),
+                .gradient_scale = scale.total() / 2};
+    }
+};
+
+/// How a block is evaluated.
+template <class C>
+struct pair_block_options {
+    bool with_reference;  ///< the reference is given
+    bool reads_reference;
+    C share;  ///< of each pair in the gradient: 1 / normalizer
+};
+
+/// The loop over a block, a pack of pairs at a time: gradients times weight and share, and sums.
+/// Without `Weighted`, all weights are 1. False where a log-prob is not finite or the loss is NaN.
+template <bool Weighted, class P, class L, class C>
+PREFER_FLATTEN bool evaluate_pair_block(L const& given_loss, pair_block<C> const& block,
+                                        ::std::size_t n, pair_block_options<C> options, C* d_chosen,
+                                        C* d_rejected, pair_lane_sums<P>& all_sums) {
+    L const loss = given_loss;  // copies, which no store to the gradients can change
+    pair_lane_sums<P> sums = all_sums;
+    P const zero(C(0));
+    P const one(C(1));
+    P const share(options.share);
+    auto good = zero <= zero;
+    for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+        pair<P> const p = block.template lanes<P>(j);
+        P const weight = Weighted ? block.weights.template lanes<P>(j) : one;
+        auto const masked = weight <= zero;
+        auto const counted = [&](P const& x) {
+            return Weighted ? math::select(masked, zero, x) : x;
+        };
+
+        auto const y = loss::value_and_grad(loss, p);
+        P const part = weight * share;
+        store_lanes(counted(y.d_chosen * part), d_chosen + j);
+        store_lanes(counted(y.d_rejected * part), d_rejected + j);
+
+        // x - x is 0 for a finite x, else NaN.
+        P odd = (p.chosen.policy - p.chosen.policy) + (p.rejected.policy - p.rejected.policy);
+        if (options.with_reference) {
+            odd += (p.chosen.reference - p.chosen.reference) +
+                   (p.rejected.reference - p.rejected.reference);
+        }
+        good = good && (masked || (y.loss <= y.loss && odd <= odd));
+
+        P const chosen = loss::reward(loss, p.chosen, options.reads_reference);
+        P const rejected = loss::reward(loss, p.rejected, options.reads_reference);
+        sums.weighted_loss.add(counted(y.loss * weight));
+        sums.correct.add(!masked && chosen > rejected);
+        sums.ties.add(!masked && chosen <= rejected && chosen >= rejected);
+        sums.reward_chosen.add(counted(chosen));
+        sums.reward_rejected.add(counted(rejected));
+        sums.log_prob_chosen.add(counted(p.chosen.policy));
+        sums.log_prob_rejected.add(counted(p.rejected.policy));
+        sums.scale.add(counted(math::abs(y.d_chosen) + math::abs(y.d_rejected)));
+    }
+    all_sums = sums;
+    return math::all_of(good);
+}
+
+/// The sums of a batch, and the first pair of a block in which something is wrong, or its size.
 struct pair_pass {
     pair_sums sums;
     ::std::size_t stopped_at;
 };
 
-/// The loop over a batch, a pack of pairs at a time. `write(first, n, d_chosen, d_rejected)`
-/// receives the scaled gradients. It checks each number as it goes and stops at a bad one.
-template <class P, class L, class T, class Length, class Write>
+/// The loop over a batch. It checks each block before it uses it, and stops at a bad number.
+template <class P, class L, class T, class Length, class Chosen, class Rejected>
 pair_pass evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch, double normalizer,
-                              Write write) {
+                              Chosen&& d_chosen, Rejected&& d_rejected) {
     using C = compute_t<T>;
-    bool const with_reference = reads_reference(loss, batch.has_reference);
-    C const share = static_cast<C>(1 / normalizer);
+    pair_block_options<C> const options{batch.has_reference,
+                                        reads_reference(loss, batch.has_reference),
+                                        static_cast<C>(1 / normalizer)};
     ::std::size_t const size = batch.size();
-    lane_sum<P> pairs, weighted_loss, correct, ties, reward_chosen, reward_rejected;
-    lane_sum<P> log_prob_chosen, log_prob_rejected, scale;
-    auto const finite = [](bool given, P const& a, P const& b) {
-        P const none(C(0));
-        return math::is_finite(given ? a : none) && math::is_finite(given ? b : none);
-    };
-
-    ::std::size_t i = 0;
-    for (; i < size; i += lane_count<P>) {
-        ::std::size_t const n = ::std::min(lane_count<P>, size - i);
-        pair<P> const p = load_pairs<P>(batch, i, n);
-        P weight(C(1));
-        if (batch.has_weights) weight = load_lanes<P>(batch.weights, i, n);
-        if (n < lane_count<P>) weight = first_lanes(weight, n);
-        auto const masked = weight <= P(C(0)) && weight >= P(C(0));
-
-        auto const y = loss::value_and_grad(loss, p);
-        auto const good =
-            finite(true, p.chosen.policy, p.rejected.policy) &&
-            finite(batch.has_reference, p.chosen.reference, p.rejected.reference) &&
-            finite(batch.has_scores, p.chosen.score, p.rejected.score) &&
-            finite(true, p.label, p.offset) && math::is_finite(weight) && weight >= P(C(0)) &&
-            !(p.chosen.length < P(C(0)) || p.rejected.length < P(C(0)) || math::is_nan(y.loss));
-        if (!math::all_of(good || masked)) break;
-
-        P const zero(C(0));
-        P const part = weight * P(share);
-        write(i, n, math::select(masked, zero, P(y.d_chosen * part)),
-              math::select(masked, zero, P(y.d_rejected * part)));
-
-        P const chosen = loss::reward(loss, p.chosen, with_reference);
-        P const rejected = loss::reward(loss, p.rejected, with_reference);
-        P const one(C(1));
-        auto const counted = [&](P const& x) { return math::select(masked, zero, x); };
-        pairs.add(counted(one));
-        weighted_loss.add(counted(y.loss), weight);
-        correct.add(counted(math::select(chosen > rejected, one, zero)));
-        ties.add(counted(math::select(chosen <= rejected && chosen >= rejected, one, zero)));
-        reward_chosen.add(counted(chosen));
-        reward_rejected.add(counted(rejected));
-        log_prob_chosen.add(counted(p.chosen.policy));
-        log_prob_rejected.add(counted(p.rejected.policy));
-        scale.add(counted(math::abs(y.d_chosen)));
-        scale.add(counted(math::abs(y.d_rejected)));
+    pair_block<C> block;
+    pair_lane_sums<P> sums;
+    ::std::size_t first = 0;
+    for (; first < size; first += block_size) {
+        ::std::size_t const n = ::std::min(block_size, size - first);
+        block.read(batch, first, n);
+        if (!good_block<P>(batch, block, n)) break;
+        C* const chosen = d_chosen.open(first, n);
+        C* const rejected = d_rejected.open(first, n);
+        bool const weighted = batch.has_weights || n < block_size;
+        auto const evaluate =
+            weighted ? evaluate_pair_block<true, P, L, C> : evaluate_pair_block<false, P, L, C>;
+        if (!evaluate(loss, block, n, options, chosen, rejected, sums)) break;
+        d_chosen.close(chosen, first, n);
+        d_rejected.close(rejected, first, n);
     }
-    return {{.pairs = pairs.total(),
-             .weighted_loss = weighted_loss.total(),
-             .correct = correct.total(),
-             .ties = ties.total(),
-             .reward_chosen = reward_chosen.total(),
-             .reward_rejected = reward_rejected.total(),
-             .log_prob_chosen = log_prob_chosen.total(),
-             .log_prob_rejected = log_prob_rejected.total(),
-             .gradient_scale = scale.total() / 2},
-            ::std::min(i, size)};
-}
-
-/// The loop on the widest pack, and what is wrong with the pair at which it stopped.
-template <class L, class T, class Length, class Write, class Discard>
-pair_sums evaluate_pairs_checked(L const& loss, pair_batch<T, Length> const& batch,
-                                 double normalizer, Write write, Discard discard) {
-    using P = math::lanes_t<compute_t<T>>;
-    pair_pass const pass = evaluate_pairs_loop<P>(loss, batch, normalizer, write);
-    ::std::size_t const last = ::std::min(batch.size(), pass.stopped_at + lane_count<P>);
-    if (pass.stopped_at < last) discard();
-    for (::std::size_t i = pass.stopped_at; i < last; ++i) check_pair(loss, batch, i);
-    return pass.sums;
+    return {sums.total(count_pairs(batch)), ::std::min(first, size)};
 }
 
 }  // namespace detail
@@ -341,23 +444,21 @@ pair_summary evaluate_pairs(Backend const& on, Loss const& loss, pair_batch<T, L
     double const normalizer =
         options.normalizer.value_or(counted == 0 ? 1.0 : static_cast<double>(counted));
     if constexpr (requires { on.evaluate_pairs(loss, batch, gradients, normalizer); }) {
-        for (::std::size_t i = 0; i < batch.size(); ++i) detail::check_pair(loss, batch, i);
+        detail::check_each_pair(loss, batch, 0, batch.size());
         return summarize(on.evaluate_pairs(loss, batch, gradients, normalizer), options);
     } else {
-        auto const write = [&](::std::size_t first, ::std::size_t n, auto const& d_chosen,
-                               auto const& d_rejected) {
-            detail::store_lanes(d_chosen, gradients.d_policy_chosen, first, n);
-            detail::store_lanes(d_rejected, gradients.d_policy_rejected, first, n);
-        };
-        auto const discard = [&] {
-            auto const zero = static_cast<G>(compute_t<G>(0));
+        using C = compute_t<T>;
+        auto const pass = detail::evaluate_pairs_loop<math::lanes_t<C>>(
+            loss, batch, normalizer, detail::output_block<C, G>(gradients.d_policy_chosen),
+            detail::output_block<C, G>(gradients.d_policy_rejected));
+        if (pass.stopped_at < batch.size()) {
             for (::std::size_t i = 0; i < batch.size(); ++i) {
-                gradients.d_policy_chosen[i] = zero;
-                gradients.d_policy_rejected[i] = zero;
+                gradients.d_policy_chosen[i] = static_cast<G>(compute_t<G>(0));
+                gradients.d_policy_rejected[i] = static_cast<G>(compute_t<G>(0));
             }
-        };
-        return summarize(detail::evaluate_pairs_checked(loss, batch, normalizer, write, discard),
-                         options);
+            detail::check_each_pair(loss, batch, pass.stopped_at, batch.size());
+        }
+        return summarize(pass.sums, options);
     }
 }
 
@@ -378,8 +479,11 @@ pair_summary evaluate_pairs(Loss const& loss, pair_batch<T, Length> const& batch
                   "prefer: a loss is callable with prefer::pair<S> for S = double and for dual "
                   "numbers, and returns S (for dual numbers a dual one, which has the gradient)");
     detail::check_pairs(loss, batch, options);
-    auto const nothing = [](auto const&...) {};
-    return summarize(detail::evaluate_pairs_checked(loss, batch, 1.0, nothing, nothing), options);
+    using C = compute_t<T>;
+    auto const pass = detail::evaluate_pairs_loop<math::lanes_t<C>>(
+        loss, batch, 1.0, detail::no_output_block<C>(), detail::no_output_block<C>());
+    detail::check_each_pair(loss, batch, pass.stopped_at, batch.size());
+    return summarize(pass.sums, options);
 }
 
 }  // namespace prefer

@@ -302,7 +302,7 @@ PREFER_HOST_DEVICE dual<T, N> sigmoid(dual<T, N> const& x) {
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> softplus(dual<T, N> const& x) {
     if constexpr (real_number<T>) {
-        T const e = exp(-abs(x.value));
+        T const e = exp_below_zero(-abs(x.value));
         return chain(detail::softplus_from(x.value, e), detail::sigmoid_from(x.value, e), x);
     } else {
         return chain(T(softplus(x.value)), T(sigmoid(x.value)), x);

@@ -48,6 +48,16 @@ PREFER_HOST_DEVICE T log1p(T x) {
     return log1p(x);
 }
 
+/// e^x where x <= 0, and log(1 + x) where 0 <= x <= 1: packs of lanes have faster forms of these.
+template <::std::floating_point T>
+PREFER_HOST_DEVICE T exp_below_zero(T x) {
+    return exp(x);
+}
+template <::std::floating_point T>
+PREFER_HOST_DEVICE T log1p_of_fraction(T x) {
+    return log1p(x);
+}
+
 template <::std::floating_point T>
 PREFER_HOST_DEVICE T sqrt(T x) {
     using ::std::sqrt;

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -25,19 +26,22 @@ PREFER_HOST_DEVICE constexpr bool any_of(bool condition) {
     return condition;
 }
 
-/// How many lanes hold.
-PREFER_HOST_DEVICE constexpr int count_of(bool condition) {
-    return condition ? 1 : 0;
+/// A pack in double, in so many parts of at most its own size.
+template <real_number P>
+inline constexpr ::std::size_t doubles_in = is_pack<P> ? sizeof(double) / sizeof(lane_t<P>) : 1;
+
+template <::std::floating_point T>
+double as_double(T x, ::std::size_t) {
+    return static_cast<double>(x);
 }
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
 
 namespace detail {
 
-/// Bytes of a vector register of the architecture this is compiled for.
-#    if defined(__AVX512F__)
-inline constexpr ::std::size_t register_bytes = 64;
-#    elif defined(__AVX__)
+/// Bytes of a pack: a vector register of the architecture this is compiled for. With AVX-512 it is
+/// still 32, since the loops over batches wait for memory and the wide registers only cost clock.
+#    if defined(__AVX__)
 inline constexpr ::std::size_t register_bytes = 32;
 #    else
 inline constexpr ::std::size_t register_bytes = 16;
@@ -94,18 +98,12 @@ bool all_of(mask<T, N> const& m) {
     return !any_of(!m);
 }
 
-template <class T, ::std::size_t N>
-int count_of(mask<T, N> const& m) {
-    int count = 0;
-    for (::std::size_t i = 0; i < N; ++i) count += m.v[i] != 0 ? 1 : 0;
-    return count;
-}
-
 /// `N` numbers of type `T`, float or double, as one: every operation works lane by lane.
 ///
 /// The elementary functions have no branch and no call: exp, expm1, log and log1p are within 2 ULP,
 /// over the whole range, with the values of the plain ones at ±0, infinities and NaN. So a formula
-/// gives on packs what it gives on plain numbers, to rounding.
+/// gives on packs what it gives on plain numbers, to rounding; sigmoid and softplus give 0 where
+/// that is below the smallest normal number.
 template <class T, ::std::size_t N>
 struct pack {
     using vector = typename detail::vector_of<T, N>::type;
@@ -148,6 +146,25 @@ struct lane<pack<T, N>> {
 /// The pack that fills a vector register.
 template <::std::floating_point T>
 using lanes_t = pack<T, detail::register_bytes / sizeof(T)>;
+
+/// Part `k` of a pack in double: N numbers of double, or half of N numbers of float.
+template <class T, ::std::size_t N>
+pack<double, N * sizeof(T) / sizeof(double)> as_double(pack<T, N> const& x, ::std::size_t k) {
+    using part = pack<double, N * sizeof(T) / sizeof(double)>;
+    if constexpr (sizeof(T) == sizeof(double)) {
+        return x;
+    } else {
+        typename detail::vector_of<T, N / 2>::type half;
+        ::std::memcpy(&half, reinterpret_cast<unsigned char const*>(&x) + k * sizeof(half),
+                      sizeof(half));
+#    if defined(__AVX__) && !defined(__clang__)
+        return part(
+            __builtin_ia32_cvtps2pd256(half));  // gcc 12 makes ten instructions of the other
+#    else
+        return part(__builtin_convertvector(half, typename part::vector));
+#    endif
+    }
+}
 
 template <class T, ::std::size_t N>
 pack<T, N> select(mask<T, N> const& m, pack<T, N> const& a, pack<T, N> const& b) {
@@ -205,10 +222,11 @@ struct pack_constants;
 template <>
 struct pack_constants<float> {
     static constexpr int mantissa = 23;
-    static constexpr float rounder = 0x1.8p23F;  // x + rounder is rounded to an integer
-    static constexpr float over = 89.0F;         // e^x is infinite
-    static constexpr float under = -104.0F;      // e^x is 0
-    static constexpr float minus_one = -18.0F;   // e^x - 1 is -1
+    static constexpr float rounder = 0x1.8p23F;     // x + rounder is rounded to an integer
+    static constexpr float over = 89.0F;            // e^x is infinite
+    static constexpr float under = -104.0F;         // e^x is 0
+    static constexpr float flushed = -88.0296919F;  // log of 2^-127, whose exponent bits are 0
+    static constexpr float minus_one = -18.0F;      // e^x - 1 is -1
     static constexpr float log2_high = 0.693359375F;
     static constexpr float log2_low = -2.12194440e-4F;
     static constexpr ::std::int32_t one = 0x3f800000;
@@ -235,6 +253,7 @@ struct pack_constants<double> {
     static constexpr double rounder = 0x1.8p52;
     static constexpr double over = 710.0;
     static constexpr double under = -746.0;
+    static constexpr double flushed = -709.08956571282408;
     static constexpr double minus_one = -38.0;
     static constexpr double log2_high = 0x1.62e42feep-1;
     static constexpr double log2_low = 0x1.a39ef35793c76p-33;
@@ -356,6 +375,27 @@ pack<T, N> log(pack<T, N> const& x) {
     P const positive = select(x <= P(largest<T>), finite, x);  // +inf and NaN are themselves
     P const none = select(x < P(T(0)), P(quiet_nan<T>), P(-infinity<T>));
     return select(x <= P(T(0)), none, positive);
+}
+
+/// e^x for x <= 0; 0 from where the result is no normal number.
+template <class T, ::std::size_t N>
+pack<T, N> exp_below_zero(pack<T, N> const& x) {
+    using P = pack<T, N>;
+    using constants = detail::pack_constants<T>;
+    P const rounder(constants::rounder);
+    P const inside = select(x < P(constants::flushed), P(constants::flushed), x);  // NaN stays
+    P const shifted = inside * P(T(1.44269504088896340736L)) + rounder;
+    P const n = shifted - rounder;
+    P const r = (inside - n * P(constants::log2_high)) - n * P(constants::log2_low);
+    return (constants::exp_tail(r) * (r * r) + r + P(T(1))) * detail::power_of_two(shifted);
+}
+
+/// log(1 + x) for 0 <= x <= 1.
+template <class T, ::std::size_t N>
+pack<T, N> log1p_of_fraction(pack<T, N> const& x) {
+    using P = pack<T, N>;
+    P const u = P(T(1)) + x;
+    return detail::log_of_normal(u) + (x - (u - P(T(1)))) / u;
 }
 
 /// log(1 + x) by log u, u = 1 + x as rounded, with the rounding put back.

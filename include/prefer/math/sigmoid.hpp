@@ -22,7 +22,7 @@ PREFER_HOST_DEVICE T sigmoid_from(T x, T e) {
 /// Values: ±0 → 1/2, -inf → 0, +inf → 1, NaN → NaN. Derivative: σ(x)·σ(-x).
 template <real_number T>
 PREFER_HOST_DEVICE T sigmoid(T x) {
-    return detail::sigmoid_from(x, exp(-abs(x)));
+    return detail::sigmoid_from(x, T(exp_below_zero(-abs(x))));
 }
 
 }  // namespace prefer::math

@@ -10,7 +10,7 @@ namespace detail {
 /// softplus(x), given e^-|x|.
 template <real_number T>
 PREFER_HOST_DEVICE T softplus_from(T x, T e) {
-    return max(x, T(0)) + log1p(e);
+    return max(x, T(0)) + log1p_of_fraction(e);
 }
 
 }  // namespace detail
@@ -22,7 +22,7 @@ PREFER_HOST_DEVICE T softplus_from(T x, T e) {
 /// Values: ±0 → log 2, -inf → +0, +inf → +inf, NaN → NaN. Derivative: `sigmoid(x)`.
 template <real_number T>
 PREFER_HOST_DEVICE T softplus(T x) {
-    return detail::softplus_from(x, exp(-abs(x)));
+    return detail::softplus_from(x, T(exp_below_zero(-abs(x))));
 }
 
 /// log(1 + e^x): `softplus` under its numerical name.

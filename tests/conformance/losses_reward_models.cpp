@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: MIT
+#include "support/losses/reward_models.hpp"
+
+using group = prefer::test::reward_models_losses;
+
+#include "evaluate_pairs_battery.hpp"
