@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The pairwise losses of reward and preference models; see loss_tables.py. `pw` and `pl` are scores."""
+"""The losses of reward and preference models; see loss_tables.py. `pw` and `pl` are scores."""
 
 import mpmath
 from mpmath import mpf
@@ -11,7 +11,8 @@ from loss_tables import MARGINS, Pair, log_sigma, write
 def bradley_terry(p, epsilon, centre):
     margin = p.pw - p.pl - p.offset
     better = (1 - epsilon) * p.label + epsilon * (1 - p.label)
-    return -better * log_sigma(margin) - (1 - better) * log_sigma(-margin) + centre * (p.pw + p.pl) ** 2
+    entropy = -better * log_sigma(margin) - (1 - better) * log_sigma(-margin)
+    return entropy + centre * (p.pw + p.pl) ** 2
 
 
 def cross_entropy(label, win, tie, loss):

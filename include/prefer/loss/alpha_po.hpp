@@ -22,9 +22,9 @@ namespace prefer::loss {
 ///
 /// α > 0 punishes small probabilities more than the logarithm, α < 0 less. Computed by expm1, so
 /// continuous at α = 0, which is `simpo`. The reward of a response grows like e^(α·|l̄|) and would
-/// overflow, and two such rewards cancel to NaN: where -α·l̄ passes 600 (60 in float) the exponential
-/// goes on as its tangent. There the loss is an astronomic number in any case; it stays finite and
-/// keeps its order.
+/// overflow, and two such rewards cancel to NaN: where -α·l̄ passes 600 (60 in float) the
+/// exponential goes on as its tangent. There the loss is an astronomic number in any case; it stays
+/// finite and keeps its order.
 /// Inputs: lengths, no reference. Ranges: α finite; β > 0, gamma >= 0, finite; 0 <= ε < 1/2.
 /// Invariants: log 2 at u = 0; slopes in l̄ are those of `simpo` times e^(-α·l̄) of the response;
 /// convex for α = 0 only. An empty response has average 0, reward 0 and gradient 0. Errors:

@@ -20,9 +20,10 @@ namespace prefer::loss {
 ///     q    = (1 - ε)·label + ε·(1 - label)
 ///
 /// The pair's `label` is that probability as annotated (default 1), ε `label_smoothing`, the pair's
-/// `offset` the margin asked for (default 0, which is also what a missing margin means), c `center`.
-/// The centring term takes away the freedom to add a constant to all rewards of a prompt. A loss
-/// *scaled* by a margin (NeMo-Aligner's "scaled") is this one with the margin as the pair's weight.
+/// `offset` the margin asked for (default 0, which is also what a missing margin means), c
+/// `center`. The centring term takes away the freedom to add a constant to all rewards of a prompt.
+/// A loss *scaled* by a margin (NeMo-Aligner's "scaled") is this one with the margin as the pair's
+/// weight.
 /// Inputs: labels and offsets. Ranges: 0 <= label <= 1, offset finite; 0 <= ε < 1/2; c >= 0 finite.
 /// Invariants: log 2 at m = 0 without centring; slope in m σ(m) - q, and 2c·(r_w + r_l) more in
 /// either score; convex; exchanging the responses and taking 1 - label and -offset changes nothing.
@@ -56,7 +57,7 @@ struct bradley_terry {
         real const other = real(1) - p.label;
         real const right = (real(1) - flip) * p.label + flip * other;
         real const wrong = (real(1) - flip) * other + flip * p.label;
-        // For the likelier outcome, so that nothing cancels: the weight of the other is at most 1/2.
+        // For the likelier outcome, so that nothing cancels: the other's weight is at most 1/2.
         S const m = p.chosen.policy - p.rejected.policy - p.offset;
         S const ahead = select(right >= wrong, m, -m);
         S const loss = softplus(-ahead) + min(right, wrong) * ahead;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <limits>
 #include <tuple>
 
 #include <prefer/core/pair.hpp>
@@ -26,13 +25,13 @@ namespace prefer::loss {
 /// response, as a mean over the tokens of the batch, axolotl's over padding too: for another scope
 /// set w to 0 and add `sft` of the sequences that are meant; for the token mean see `cpo`.
 ///
-/// The log-odds lose no digit near p = 1. They are infinite at l̄ = 0 exactly: there, and for what
-/// rounding lifts above 0, their value and slope are those at the normal number nearest to 0
-/// (log-odds 708 in double, 87 in float), so that the loss and its gradient are finite. For the
-/// chosen that is the limit of the slope, -β·e^logit_l; for the rejected it is up to β/2.2e-308
-/// (β/1.2e-38) instead of infinity. An empty response counts as l̄ = 0 with gradient 0.
-/// Inputs: lengths, no reference. Ranges: β >= 0, w >= 0, finite. Invariants: β·log 2 - w·l̄ at equal
-/// averages; falls with the chosen, rises with the rejected; not convex. Errors: `validate()`
+/// The log-odds lose no digit near p = 1. They are infinite at l̄ = 0 exactly: from -2^-511 (-2^-63
+/// in float) on, also for what rounding lifts above 0, their value and slope are those at this
+/// number, so that the loss and its derivatives are finite (log-odds 354, in float 44). For the
+/// chosen that is the limit of the slope, -β·e^logit_l; for the rejected it is up to β·2^511
+/// (β·2^63) instead of infinity. An empty response counts as l̄ = 0 with gradient 0.
+/// Inputs: lengths, no reference. Ranges: β >= 0, w >= 0, finite. Invariants: β·log 2 - w·l̄ at
+/// equal averages; falls with the chosen, rises with the rejected; not convex. Errors: `validate()`
 /// throws `value_error`. One softplus and two log1mexp a pair.
 /// Source: J. Hong et al., "ORPO: monolithic preference optimization without reference model",
 /// 2024 (2403.07691), eqs. (6) and (7). log(1 - e^l̄): M. Mächler 2012.
@@ -73,7 +72,8 @@ private:
         using math::max;
         using math::select;
         using real = math::primal_t<S>;
-        constexpr auto tiny = ::std::numeric_limits<math::lane_t<S>>::min();
+        // The square is a normal number, so no product of slopes there overflows or underflows.
+        constexpr double tiny = sizeof(math::lane_t<S>) < sizeof(double) ? 0x1p-63 : 0x1p-511;
         // The limit has the derivatives of the log-prob, or the chosen would not be pulled back.
         S const limit = (log_prob - detach(log_prob)) - real(tiny);
         S const x = select(log_prob < real(-tiny), log_prob, limit);

@@ -19,8 +19,8 @@ namespace prefer::loss {
 ///     loss = -½·log ρ(x, y_w, y_l) - ½·log(1 - ρ(x, y_l, y_w)) = ½·softplus(-a) + ½·softplus(b)
 ///
 /// `chosen.policy` is a and `rejected.policy` is b: of both the logit that the response *shown
-/// first* wins, so b is to fall. There is no reference. A bias towards the first place adds to a and
-/// to b; the loss punishes it, and `debiased_preference` subtracts what is left of it.
+/// first* wins, so b is to fall. There is no reference. A bias towards the first place adds to a
+/// and to b; the loss punishes it, and `debiased_preference` subtracts what is left of it.
 /// Invariants: log 2 at a = b = 0; slope -σ(-a)/2 in a and σ(b)/2 in b; convex. For a model without
 /// such a bias, b = -a, and then it is the plain likelihood, softplus(-a). No hyper-parameters.
 /// Reported rewards are the two logits, so the accuracy is that of `debiased_preference`, with ties
@@ -41,15 +41,15 @@ struct preference_model {
     }
 };
 
-/// Which of two responses a preference model prefers, freed of its bias towards a place: the sign of
-/// ρ(x, y1, y2) - ρ(x, y2, y1).
+/// Which of two responses a preference model prefers, freed of its bias towards a place: the sign
+/// of ρ(x, y1, y2) - ρ(x, y2, y1).
 ///
-/// `forward` is the model's number with y1 shown first, `backward` with y2 shown first, both for the
-/// win of the one shown first: logits, or probabilities, which have the same order but round to
+/// `forward` is the model's number with y1 shown first, `backward` with y2 shown first, both for
+/// the win of the one shown first: logits, or probabilities, which have the same order but round to
 /// equal ones where the model is certain. Returns 1 where y1 is preferred, 0 where y2 is, and 1/2
 /// for a tie, which is equality and nothing near it (the paper leaves it open); NaN for a NaN. That
-/// is the `label` of a pair with y1 as its chosen response. Exchanging the responses gives one minus
-/// it.
+/// is the `label` of a pair with y1 as its chosen response. Exchanging the responses gives one
+/// minus it.
 /// Source: 2405.08448, appendix A.2.
 template <class T>
 PREFER_HOST_DEVICE T debiased_preference(T const& forward, T const& backward) {

@@ -21,10 +21,10 @@ namespace prefer::loss {
 ///
 /// A label between two of these is a mixture of the two (3/4: win or tie with probability 1/2 each)
 /// and gives the cross-entropy. At equal scores a tie has the probability (θ - 1)/(θ + 1).
-/// Inputs: labels. Ranges: θ > 1 finite; 0 <= label <= 1. Invariants: at m = 0 log(1 + θ) for a win,
-/// and log((θ + 1)/(θ - 1)) for a tie, where its slope is 0; without ties (θ towards 1) a win is
-/// `bradley_terry`; a win is `bradley_terry` with the offset log θ; convex; exchanging the responses
-/// and taking 1 - label changes nothing. Reported rewards are the scores.
+/// Inputs: labels. Ranges: θ > 1 finite; 0 <= label <= 1. Invariants: at m = 0 log(1 + θ) for a
+/// win, and log((θ + 1)/(θ - 1)) for a tie, where its slope is 0; without ties (θ towards 1) a win
+/// is `bradley_terry`; a win is `bradley_terry` with the offset log θ; convex; exchanging the
+/// responses and taking 1 - label changes nothing. Reported rewards are the scores.
 /// Errors: `validate()` throws `value_error`. Two softplus a pair.
 /// Source: P. V. Rao, L. L. Kupper, "Ties in paired-comparison experiments: a generalization of the
 /// Bradley-Terry model", 1967. `davidson` is the other model of ties.

@@ -28,9 +28,9 @@ enum class simpo_gamma {
 /// Liger, LLaMA-Factory and axolotl take. The defaults are those of the authors' code; their paper
 /// advises β from 2 to 10 and ratios from 0.1 to 0.8. TRL's β 0.1 with γ 0.5 asks for 5 nats per
 /// token. The division by the length happens here: the policy's numbers are sums.
-/// Inputs: lengths, no reference. Ranges: β > 0, gamma >= 0, finite; 0 <= ε < 1/2. Invariants: log 2
-/// at u = 0; slope in u -σ(-u) + ε; convex. An empty response has average 0 and gradient 0. Errors:
-/// `validate()` throws `value_error`. One softplus a pair.
+/// Inputs: lengths, no reference. Ranges: β > 0, gamma >= 0, finite; 0 <= ε < 1/2. Invariants: log
+/// 2 at u = 0; slope in u -σ(-u) + ε; convex. An empty response has average 0 and gradient 0.
+/// Errors: `validate()` throws `value_error`. One softplus a pair.
 /// Source: Y. Meng et al., "SimPO: simple preference optimization with a reference-free reward",
 /// 2024 (2405.14734), eq. (6). For an added likelihood term see `with_nll`; `alpha_po` has other
 /// shapes of the reward.

@@ -20,8 +20,8 @@ namespace prefer::loss {
 /// TPO is of sums with γ = 0, the defaults; TPO-L is `{.gamma = 0.5, .margin_of =
 /// log_probs::averaged}` with TRL's γ, which is absolute here as in the paper (`simpo` also takes
 /// γ/β). The third response of the method, the gold one, is not a member of the pair: its term
-/// α·NLL(y_gold) is `sft` on the gold responses, with α as the factor of that loss, and the total is
-/// the sum of the two evaluations. So there is no member α here.
+/// α·NLL(y_gold) is `sft{.weight = α}` on the gold responses, and the total is the sum of the two
+/// evaluations. So there is no member α here.
 /// Inputs: no reference; averages need the responses' lengths. Ranges: β > 0, γ >= 0, finite;
 /// 0 <= ε < 1/2. Invariants: log 2 at z = 0; slope in z -σ(-z) + ε; convex. An empty response has
 /// average 0 and gradient 0. Errors: `validate()` throws `value_error`. One softplus a pair.

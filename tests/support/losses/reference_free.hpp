@@ -211,7 +211,8 @@ struct loss_facts<loss::orpo> {
     using L = loss::orpo;
     static char const* name() { return "orpo"; }
     static char const* formula() {
-        return "`β·sp(logit(l̄l) - logit(l̄w)) - w·l̄w`, `logit(l̄) = l̄ - log(1 - e^l̄)`; also `w·lw`";
+        return "`β·sp(logit(l̄l) - logit(l̄w)) - w·l̄w`, `logit(l̄) = l̄ - log(1 - e^l̄)`; also "
+               "`w·lw`";
     }
     static char const* source() { return "Hong 2024 (6), (7)"; }
     static char const* at_zero_text() { return "β·log 2 - w·l̄w"; }
