@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <prefer/core/backend.hpp>
 #include <prefer/core/element.hpp>
 #include <prefer/core/example_batch.hpp>
+#include <prefer/core/lanes.hpp>
 #include <prefer/core/pair.hpp>
 #include <prefer/core/view.hpp>
 #include <prefer/errors.hpp>
@@ -203,9 +205,17 @@ void check_example(L const& loss, example_batch<T, Length, Label> const& batch, 
     }
 }
 
+/// The same of the examples from `first` on.
+template <class L, class T, class Length, class Label>
+void check_each_example(L const& loss, example_batch<T, Length, Label> const& batch,
+                        ::std::size_t first) {
+    for (::std::size_t i = first; i < batch.size(); ++i) check_example(loss, batch, i);
+}
+
 /// The number of counted examples.
 template <class T, class Length, class Label>
 ::std::size_t count_examples(example_batch<T, Length, Label> const& batch) {
+    if (!batch.has_weights) return batch.size();
     ::std::size_t counted = 0;
     for (::std::size_t i = 0; i < batch.size(); ++i) {
         if (counts(batch, i)) ++counted;
@@ -213,34 +223,145 @@ template <class T, class Length, class Label>
     return counted;
 }
 
-/// The plain loop. `write(i, d_policy)` receives the scaled gradient of every example.
-template <class L, class T, class Length, class Label, class Write>
-example_sums evaluate_examples_loop(L const& loss, example_batch<T, Length, Label> const& batch,
-                                    double normalizer, Write write) {
-    using C = compute_t<T>;
-    auto const wide = [](C x) { return static_cast<double>(x); };
-    bool const with_reference = reads_reference(loss, batch.has_reference);
-    C const share = static_cast<C>(1 / normalizer);
-    example_sums sums;
-    for (::std::size_t i = 0; i < batch.size(); ++i) {
-        if (!counts(batch, i)) {
-            write(i, C(0));
-            continue;
-        }
-        example<C> const x = load_example(batch, i);
-        C const weight = batch.has_weights ? static_cast<C>(batch.weights[i]) : C(1);
-        auto const y = loss::value_and_grad(loss, x);
-        write(i, y.d_policy * (weight * share));
+/// A block of a batch, as contiguous numbers.
+template <class C>
+struct example_block {
+    input_block<C> policy{0}, reference{math::quiet_nan<C>}, lengths{math::quiet_nan<C>};
+    input_block<C> scores{math::quiet_nan<C>}, labels{1}, weights{1};
 
-        sums.weighted_loss += wide(weight) * wide(y.loss);
-        sums.gradient_scale += wide(math::abs(y.d_policy));
-        example_side_sums& side = x.label > C(0.5) ? sums.desirable : sums.undesirable;
-        side.examples += 1;
-        side.loss += wide(y.loss);
-        side.reward += wide(loss::reward(loss, x.completion, with_reference));
-        side.log_prob += wide(x.completion.policy);
+    template <class T, class Length, class Label>
+    void read(example_batch<T, Length, Label> const& batch, ::std::size_t first, ::std::size_t n) {
+        auto const read = [&](bool given, auto const& column, input_block<C>& to) {
+            if (given) to.read(column, first, n);
+        };
+        read(true, batch.policy, policy);
+        read(batch.has_reference, batch.reference, reference);
+        read(batch.has_lengths, batch.lengths, lengths);
+        read(batch.has_scores, batch.scores, scores);
+        read(batch.has_labels, batch.labels, labels);
+        read(batch.has_weights, batch.weights, weights);
+        if (!batch.has_weights && n < block_size) weights.mask_from(n);
     }
-    return sums;
+
+    template <class P>
+    example<P> lanes(::std::size_t j) const {
+        return {{policy.template lanes<P>(j), reference.template lanes<P>(j),
+                 lengths.template lanes<P>(j), scores.template lanes<P>(j)},
+                labels.template lanes<P>(j)};
+    }
+};
+
+/// Whether the numbers of a block that are given and count are as they should be.
+template <class P, class L, class T, class Length, class Label, class C>
+bool good_block(L const&, example_batch<T, Length, Label> const& batch,
+                example_block<C> const& block, ::std::size_t n) {
+    P const zero(C(0));
+    P const one(C(1));
+    auto good = zero <= zero;
+    for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+        example<P> const x = block.template lanes<P>(j);
+        P const weight = block.weights.template lanes<P>(j);
+        auto one_good = math::is_finite(x.completion.policy) && x.label >= zero && x.label <= one;
+        if (batch.has_reference) one_good = one_good && math::is_finite(x.completion.reference);
+        if (batch.has_lengths) one_good = one_good && x.completion.length >= zero;
+        if (batch.has_scores) one_good = one_good && math::is_finite(x.completion.score);
+        if (reads_binary_labels<L>()) one_good = one_good && (x.label <= zero || x.label >= one);
+        auto const masked = weight <= zero && weight >= zero;
+        good = good && (masked || (one_good && weight >= zero && math::is_finite(weight)));
+    }
+    return math::all_of(good);
+}
+
+/// The running sums of `example_sums`, lane by lane.
+template <class P>
+struct example_lane_sums {
+    struct side {
+        lane_count_sum<P> examples;
+        lane_sum<P> loss, reward, log_prob;
+
+        example_side_sums total() const {
+            return {examples.total(), loss.total(), reward.total(), log_prob.total()};
+        }
+    };
+    lane_sum<P> weighted_loss, scale;
+    side desirable, undesirable;
+
+    example_sums total() const {
+        return {.weighted_loss = weighted_loss.total(),
+                .gradient_scale = scale.total(),
+                .desirable = desirable.total(),
+                .undesirable = undesirable.total()};
+    }
+};
+
+/// The loop over a block, a pack of examples at a time; see `evaluate_pair_block`.
+template <bool Weighted, class P, class L, class C>
+PREFER_FLATTEN bool evaluate_example_block(L const& given_loss, example_block<C> const& block,
+                                           ::std::size_t n, bool reads_the_reference, C share,
+                                           C* d_policy, example_lane_sums<P>& all_sums) {
+    L const loss = given_loss;
+    example_lane_sums<P> sums = all_sums;
+    P const zero(C(0));
+    P const one(C(1));
+    auto defined = zero <= zero;
+    for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+        example<P> const x = block.template lanes<P>(j);
+        P const weight = Weighted ? block.weights.template lanes<P>(j) : one;
+        auto const masked = weight <= zero;
+        auto const counted = [&](P const& value) {
+            return Weighted ? math::select(masked, zero, value) : value;
+        };
+
+        auto const y = loss::value_and_grad(loss, x);
+        store_lanes(counted(y.d_policy * (weight * P(share))), d_policy + j);
+        defined = defined && (masked || y.loss <= y.loss);
+
+        sums.weighted_loss.add(counted(y.loss * weight));
+        sums.scale.add(counted(math::abs(y.d_policy)));
+        P const reward = loss::reward(loss, x.completion, reads_the_reference);
+        auto const add_where = [&](auto const& mine, typename example_lane_sums<P>::side& side) {
+            side.examples.add(mine);
+            side.loss.add(math::select(mine, y.loss, zero));
+            side.reward.add(math::select(mine, reward, zero));
+            side.log_prob.add(math::select(mine, x.completion.policy, zero));
+        };
+        auto const desirable = x.label > P(C(0.5));
+        add_where(!masked && desirable, sums.desirable);
+        add_where(!masked && !desirable, sums.undesirable);
+    }
+    all_sums = sums;
+    return math::all_of(defined);
+}
+
+/// The sums of a batch, and the first example of a block in which something is wrong, or its size.
+struct example_pass {
+    example_sums sums;
+    ::std::size_t stopped_at;
+};
+
+/// The loop over a batch. It checks each block before it uses it, and stops at a bad number.
+template <class P, class L, class T, class Length, class Label, class Gradient>
+example_pass evaluate_examples_loop(L const& loss, example_batch<T, Length, Label> const& batch,
+                                    double normalizer, Gradient&& d_policy) {
+    using C = compute_t<T>;
+    bool const reads = reads_reference(loss, batch.has_reference);
+    C const share = static_cast<C>(1 / normalizer);
+    ::std::size_t const size = batch.size();
+    example_block<C> block;
+    example_lane_sums<P> sums;
+    ::std::size_t first = 0;
+    for (; first < size; first += block_size) {
+        ::std::size_t const n = ::std::min(block_size, size - first);
+        block.read(batch, first, n);
+        if (!good_block<P>(loss, batch, block, n)) break;
+        C* const d = d_policy.open(first, n);
+        bool const weighted = batch.has_weights || n < block_size;
+        auto const evaluate = weighted ? evaluate_example_block<true, P, L, C>
+                                       : evaluate_example_block<false, P, L, C>;
+        if (!evaluate(loss, block, n, reads, share, d, sums)) break;
+        d_policy.close(d, first, n);
+    }
+    return {sums.total(), ::std::min(first, size)};
 }
 
 }  // namespace detail
@@ -259,12 +380,13 @@ example_sums evaluate_examples_loop(L const& loss, example_batch<T, Length, Labe
 /// binary_labels = true`. A loss that reads labels needs a batch that has them, unless it says
 /// `labels_optional`.
 ///
-/// Errors, all before anything is written: `shape_error` for sizes that differ; `value_error` for a
-/// NaN or infinite log-prob or score, a label out of range, a negative or non-finite weight, a
-/// negative length, a bad normalizer or hyper-parameter, an input that the loss needs and the batch
-/// lacks or that it would ignore, or a loss that is NaN. No examples is not an error: loss 0,
-/// `examples` 0. O(B), no allocation. Same input, same bits; the value is the same with and without
-/// gradients.
+/// Errors before anything is written: `shape_error` for sizes that differ; `value_error` for a bad
+/// normalizer or hyper-parameter, or an input that the loss needs and the batch lacks or that it
+/// would ignore. A bad number is found in the pass itself, and all gradients are 0 when it throws:
+/// `value_error` for a NaN or infinite log-prob or score, a label out of range, a negative or
+/// non-finite weight, a negative length, or a loss that is NaN. No examples is not an error: loss
+/// 0, `examples` 0. O(B), no allocation. Same input, same bits; the value is the same with and
+/// without gradients.
 ///
 /// ```cpp
 /// prefer::example_batch batch{policy, reference};
@@ -282,17 +404,23 @@ example_summary evaluate_examples(Backend const& on, Loss const& loss,
     detail::require_size("evaluate_examples", "d_policy", gradients.d_policy.size(), "policy",
                          batch.size());
     detail::check_examples(loss, batch, options);
-    for (::std::size_t i = 0; i < batch.size(); ++i) detail::check_example(loss, batch, i);
     ::std::size_t const counted = detail::count_examples(batch);
     double const normalizer =
         options.normalizer.value_or(counted == 0 ? 1.0 : static_cast<double>(counted));
     if constexpr (requires { on.evaluate_examples(loss, batch, gradients, normalizer); }) {
+        detail::check_each_example(loss, batch, 0);
         return summarize(on.evaluate_examples(loss, batch, gradients, normalizer), options);
     } else {
-        auto const write = [&](::std::size_t i, auto x) {
-            gradients.d_policy[i] = static_cast<G>(static_cast<compute_t<G>>(x));
-        };
-        return summarize(detail::evaluate_examples_loop(loss, batch, normalizer, write), options);
+        using C = compute_t<T>;
+        auto const pass = detail::evaluate_examples_loop<math::lanes_t<C>>(
+            loss, batch, normalizer, detail::output_block<C, G>(gradients.d_policy));
+        if (pass.stopped_at < batch.size()) {
+            for (::std::size_t i = 0; i < batch.size(); ++i) {
+                gradients.d_policy[i] = static_cast<G>(compute_t<G>(0));
+            }
+            detail::check_each_example(loss, batch, pass.stopped_at);
+        }
+        return summarize(pass.sums, options);
     }
 }
 
@@ -314,9 +442,11 @@ example_summary evaluate_examples(Loss const& loss, example_batch<T, Length, Lab
                   "prefer: a loss of examples is callable with prefer::example<S> for S = double "
                   "and for dual numbers, and returns S");
     detail::check_examples(loss, batch, options);
-    for (::std::size_t i = 0; i < batch.size(); ++i) detail::check_example(loss, batch, i);
-    auto const nothing = [](::std::size_t, auto) {};
-    return summarize(detail::evaluate_examples_loop(loss, batch, 1.0, nothing), options);
+    using C = compute_t<T>;
+    auto const pass = detail::evaluate_examples_loop<math::lanes_t<C>>(
+        loss, batch, 1.0, detail::no_output_block<C>());
+    detail::check_each_example(loss, batch, pass.stopped_at);
+    return summarize(pass.sums, options);
 }
 
 }  // namespace prefer

@@ -419,11 +419,14 @@ pair_pass evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch,
 /// computed in the element type (float for 16-bit elements); sums run in double, in pair order.
 /// Pairs of weight 0 are masked: not read, not counted, gradient exactly 0.
 ///
-/// Errors, all before anything is written: `shape_error` for sizes that differ; `value_error` for a
-/// NaN or infinite log-prob, a negative or non-finite weight, a negative length, a bad normalizer
-/// or hyper-parameter, an input that the loss needs and the batch lacks, or a loss that is NaN at
-/// the first counted pair. No pairs is not an error: loss 0, `pairs` 0. O(B), no allocation. Same
-/// input, same bits; the value is the same with and without gradients.
+/// Errors before anything is written: `shape_error` for sizes that differ; `value_error` for a bad
+/// normalizer or hyper-parameter, or an input that the loss needs and the batch lacks or that it
+/// would ignore. A bad number is found in the pass itself, and all gradients are 0 when it throws:
+/// `value_error` for a NaN or infinite log-prob, score, label or offset, a negative or non-finite
+/// weight, a negative length, or a loss that is NaN. No pairs is not an error: loss 0, `pairs` 0.
+/// O(B), no allocation. Pairs are taken in packs of SIMD lanes, so a result may differ in the last
+/// digits from the formula alone, and between architectures. Same input, same bits; the value is
+/// the same with and without gradients.
 ///
 /// ```cpp
 /// auto s = prefer::evaluate_pairs(prefer::loss::dpo{}, batch, grad, {.normalizer = 64});
