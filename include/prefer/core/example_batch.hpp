@@ -203,9 +203,9 @@ auto examples_of(pair_batch<T, Length> const& pairs, vector_view<T const> policy
 /// to pairs, and are not. A view of the same memory. Gradients go to one side at a time:
 ///
 /// ```cpp
-/// options = {.normalizer = 2 * pairs};  // the mean over both sides
-/// auto a = prefer::evaluate_examples(loss, chosen_examples(batch), example_gradients{dc}, options);
-/// auto b = prefer::evaluate_examples(loss, rejected_examples(batch), example_gradients{dr}, options);
+/// example_options mean{.normalizer = 2 * pairs};  // over both sides
+/// auto a = evaluate_examples(loss, chosen_examples(batch), example_gradients{dc}, mean);
+/// auto b = evaluate_examples(loss, rejected_examples(batch), example_gradients{dr}, mean);
 /// ```
 template <class T, class Length>
 auto chosen_examples(pair_batch<T, Length> const& pairs) {

@@ -29,7 +29,7 @@ struct bco_density_range {
 /// Errors, before anything is written: `shape_error` for sizes that differ; `value_error` for a
 /// label that is neither 0 nor 1, a p outside [0, 1], or a range that is not 0 <= least <= most,
 /// finite. O(B), no allocation. Computed in double.
-/// Source: S. Jung et al. 2024, section 4.2; constants as in TRL.
+/// Source: S. Jung et al. 2024; constants as in TRL.
 template <class Probabilities, class Labels, class Weights>
 void bco_density_weights(Probabilities const& probabilities, Labels const& labels,
                          Weights&& weights, bco_density_range range = {}) {

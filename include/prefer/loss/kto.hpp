@@ -32,7 +32,7 @@ namespace prefer::loss {
 /// OpenRLHF; here), clamped on each rank before it (NeMo-Aligner), or a mean over non-zero
 /// log-ratios only (HALOs). The mean of the loss runs over all examples, whatever the weights.
 /// Source: K. Ethayarajh et al., "KTO: model alignment as prospect theoretic optimization", 2024,
-/// eqs. (7) and (8), without the constant λ_y - that is, as the authors' code and its peers have it.
+/// where the loss is λ_y - v(x, y) with the value v, and λ_y is w here.
 struct kto {
     double beta = 0.1;
     double desirable_weight = 1.0;

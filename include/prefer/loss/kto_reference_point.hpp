@@ -49,7 +49,7 @@ constexpr ::std::size_t mismatched(::std::size_t i, ::std::size_t n) {
 /// With nothing added, the value is 0 and `count()` says so. Sums run in double, in the order of
 /// addition. `add` throws `shape_error` for sizes that differ and `value_error` for a NaN or
 /// infinite log-prob, and adds nothing then. O(B), no allocation.
-/// Source: K. Ethayarajh et al. 2024, section 4.1 ("z0 is shared by a microbatch" there).
+/// Source: K. Ethayarajh et al. 2024, where it is taken over each micro-batch.
 class kto_reference_point {
 public:
     /// The mismatched completions of a micro-batch; needs a reference. Examples of weight 0 are not

@@ -30,7 +30,7 @@ namespace prefer::loss {
 /// Inputs: log-probs, with reference; labels P in [0, 1]. Ranges: β >= 0 finite. Invariants: at d =
 /// 0 and P = 1/2 no gradient; the second derivative is 0, since d is constant. Errors: `validate()`
 /// throws `value_error`.
-/// Source: R. Munos et al., "Nash learning from human feedback", 2023, section 7 (Nash-MD-PG).
+/// Source: R. Munos et al., "Nash learning from human feedback", 2023 (Nash-MD-PG).
 struct nash_md {
     double beta = 0.1;
 

@@ -49,8 +49,8 @@ namespace loss {
 /// One subtraction, no large exponential, O(K). All s are taken relative to the first.
 /// Errors: `validate()` throws `value_error`. One softplus a response, one sigmoid more with
 /// gradients; no allocation.
-/// Source: R. Plackett 1975; R. Rafailov et al. 2023, eq. (18) and (20) for DPO on rankings; top t:
-/// the likelihood of a partial ranking.
+/// Source: R. Plackett 1975; R. Rafailov et al. 2023, appendix A.3, for DPO on rankings; top t: the
+/// likelihood of a partial ranking.
 struct plackett_luce {
     double beta = 0.1;
     ::std::size_t top = 0;
