@@ -77,10 +77,7 @@ namespace detail {
 /// A loss that says that it reads no reference, whatever its hyper-parameters. Known to the
 /// compiler, since `inputs()` is a function of the host.
 template <class L>
-concept declares_no_reference = requires {
-    requires !L {}
-    .inputs().reference;
-};
+concept declares_no_reference = requires { requires(!L().inputs().reference); };
 
 }  // namespace detail
 
