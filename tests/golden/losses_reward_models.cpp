@@ -28,6 +28,6 @@ auto const& rows_of(prefer::loss::preference_model const&) {
 }  // namespace
 
 TEMPLATE_LIST_TEST_CASE("losses: value and gradient are those of the golden table", "",
-                        prefer::test::reward_model_losses) {
+                        prefer::test::reward_models_losses) {
     check_table(rows_of(TestType{}));
 }

@@ -17,7 +17,7 @@
 
 namespace prefer::test {
 
-using reward_model_losses =
+using reward_models_losses =
     std::tuple<loss::bradley_terry, loss::davidson, loss::rao_kupper, loss::preference_model>;
 
 namespace closed_form {
