@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include <prefer/config.hpp>
 #include <prefer/core/pair.hpp>
@@ -77,7 +78,8 @@ namespace detail {
 /// A loss that says that it reads no reference, whatever its hyper-parameters. Known to the
 /// compiler, since `inputs()` is a function of the host.
 template <class L>
-concept declares_no_reference = requires { requires(!L().inputs().reference); };
+concept declares_no_reference =
+    ::std::same_as<::std::bool_constant<L{}.inputs().reference>, ::std::false_type>;
 
 }  // namespace detail
 
