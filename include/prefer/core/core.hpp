@@ -6,7 +6,10 @@
 
 #include <prefer/core/backend.hpp>
 #include <prefer/core/element.hpp>
+#include <prefer/core/example_batch.hpp>
+#include <prefer/core/lanes.hpp>
 #include <prefer/core/layout.hpp>
+#include <prefer/core/list_batch.hpp>
 #include <prefer/core/pair.hpp>
 #include <prefer/core/pair_batch.hpp>
 #include <prefer/core/random.hpp>

@@ -2,12 +2,60 @@
 #pragma once
 
 /// \file
-/// The loss family: formulas over pairs, and what evaluates them.
+/// The loss family: formulas over pairs, single responses and ranked lists, what is made of them,
+/// the statistics of batches that some need, and what evaluates them all.
 
+#include <prefer/loss/alpha_po.hpp>
+#include <prefer/loss/aot.hpp>
+#include <prefer/loss/aot_partners.hpp>
+#include <prefer/loss/aot_quantiles.hpp>
+#include <prefer/loss/aot_unpaired.hpp>
+#include <prefer/loss/apo_down.hpp>
+#include <prefer/loss/apo_zero.hpp>
+#include <prefer/loss/apo_zero_unpaired.hpp>
+#include <prefer/loss/bco.hpp>
+#include <prefer/loss/bco_density_weights.hpp>
+#include <prefer/loss/bco_pair.hpp>
+#include <prefer/loss/bco_running_mean.hpp>
+#include <prefer/loss/bernoulli_kl.hpp>
+#include <prefer/loss/bradley_terry.hpp>
+#include <prefer/loss/cal_dpo.hpp>
+#include <prefer/loss/cpo.hpp>
+#include <prefer/loss/curvature.hpp>
+#include <prefer/loss/davidson.hpp>
+#include <prefer/loss/discopop.hpp>
 #include <prefer/loss/dpo.hpp>
+#include <prefer/loss/dpop.hpp>
+#include <prefer/loss/evaluate_examples.hpp>
+#include <prefer/loss/evaluate_lists.hpp>
 #include <prefer/loss/evaluate_pairs.hpp>
+#include <prefer/loss/exo.hpp>
+#include <prefer/loss/f_divergence.hpp>
 #include <prefer/loss/hinge_norm.hpp>
 #include <prefer/loss/ipo.hpp>
+#include <prefer/loss/kto.hpp>
+#include <prefer/loss/kto_reference_point.hpp>
+#include <prefer/loss/mixture.hpp>
+#include <prefer/loss/nash_md.hpp>
+#include <prefer/loss/nca.hpp>
+#include <prefer/loss/online_ipo.hpp>
+#include <prefer/loss/orpo.hpp>
 #include <prefer/loss/pair_loss.hpp>
+#include <prefer/loss/plackett_luce.hpp>
+#include <prefer/loss/preference_model.hpp>
+#include <prefer/loss/r_dpo.hpp>
+#include <prefer/loss/rao_kupper.hpp>
+#include <prefer/loss/rebel.hpp>
+#include <prefer/loss/reward_aware_rpo.hpp>
+#include <prefer/loss/reward_regression.hpp>
 #include <prefer/loss/robust_dpo.hpp>
+#include <prefer/loss/sft.hpp>
+#include <prefer/loss/sft_weights.hpp>
+#include <prefer/loss/simpo.hpp>
 #include <prefer/loss/slic.hpp>
+#include <prefer/loss/spin.hpp>
+#include <prefer/loss/sppo_hard.hpp>
+#include <prefer/loss/tpo.hpp>
+#include <prefer/loss/with_nll.hpp>
+#include <prefer/loss/wpo.hpp>
+#include <prefer/loss/xpo.hpp>

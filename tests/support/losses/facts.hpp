@@ -23,6 +23,7 @@ using exact_gradient = loss::pair_gradient<long double>;
 ///     static char const* name();
 ///     static char const* formula();
 ///     static char const* source();
+///     static char const* reads_text();   // only where lengths are read but nothing is averaged
 ///
 /// and its invariants, which the tests check and the table prints:
 ///

@@ -154,9 +154,9 @@ template <>
 struct loss_facts<dpo_with_nll> {
     using L = dpo_with_nll;
     static char const* name() { return "with_nll<dpo>"; }
-    static char const* formula() { return "`dpo - w·lw/|yw|`; also of the sum `lw`"; }
+    static char const* formula() { return "`dpo - w·l̄w`; also of the sum `lw`"; }
     static char const* source() { return "Pang 2024"; }
-    static char const* at_zero_text() { return "log 2 - w·lw/|yw|"; }
+    static char const* at_zero_text() { return "log 2 - w·l̄w"; }
     static bool monotone(L const& l) { return loss_facts<loss::dpo>::monotone(l.loss); }
     static bool convex(L const&) { return true; }
     static std::vector<double> corners(L const&) { return {}; }

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The pairwise losses that compare the policy with a reference and see the margin only; absolute.hpp
-/// has those that look at each response.
+/// The pairwise losses that compare the policy with a reference and see the margin only;
+/// absolute.hpp has those that look at each response.
 
 #include "support/losses/facts.hpp"
 
@@ -224,6 +224,7 @@ template <>
 struct loss_facts<loss::r_dpo> {
     using L = loss::r_dpo;
     static char const* name() { return "r_dpo"; }
+    static char const* reads_text() { return "sums, reference, lengths"; }
     static char const* formula() { return "`sp(-z')`, `z' = z + α·(len_w - len_l)`"; }
     static char const* source() { return "Park 2024"; }
     static char const* at_zero_text() { return "sp(-α·(len_w - len_l))"; }
