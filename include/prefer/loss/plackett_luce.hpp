@@ -72,8 +72,9 @@ struct plackett_luce {
 
     /// The loss of one list of log-ratios, best first; T is float or double.
     template <class T>
-    PREFER_HOST_DEVICE T operator()(vector_view<T const> log_ratios) const {
-        return from_the_tail(log_ratios, [](::std::size_t, T) {});
+    PREFER_HOST_DEVICE ::std::remove_const_t<T> operator()(vector_view<T> log_ratios) const {
+        using real = ::std::remove_const_t<T>;
+        return from_the_tail<real>(log_ratios, [](::std::size_t, real) {});
     }
 
     /// The same, and its derivatives with respect to each log-ratio (each log π).
