@@ -99,3 +99,149 @@ TEST_CASE("the example of evaluate_pairs") {
 
     CHECK_CLOSE(s.loss, 2 * 0.693147180559945309417232 / 64, family::elementwise);
 }
+
+TEST_CASE("the examples of example_batch, kto and evaluate_examples") {
+    std::vector<double> const policy{-1, -2}, reference{-1, -2}, w{1, 1};
+    std::vector<int> const labels{1, 0};
+    std::vector<double> d(2);
+    {
+        prefer::example_batch batch{policy, reference};
+        auto labelled = batch.with_labels(labels).with_weights(w);
+
+        CHECK(labelled.labels[0] == 1);
+        CHECK(labelled.size() == 2);
+    }
+    prefer::example_gradients const gradients{d};
+    prefer::loss::kto_reference_point point;
+
+    prefer::example_batch batch{policy, reference};
+    prefer::loss::kto loss{.reference_point = point.value()};
+    auto s = prefer::evaluate_examples(loss, batch.with_labels(labels), gradients);
+
+    CHECK_CLOSE(s.loss, 0.5, family::gradient);
+    CHECK_CLOSE(d[1], 0.1 * 0.25 / 2, family::gradient);
+}
+
+TEST_CASE("the example of chosen_examples and rejected_examples") {
+    using prefer::evaluate_examples, prefer::chosen_examples, prefer::rejected_examples;
+    using prefer::example_gradients, prefer::example_options;
+    std::vector<double> const x(3, -1.0);
+    std::vector<double> dc(3), dr(3);
+    double const pairs = 3;
+    prefer::pair_batch const batch{x, x, x, x};
+    prefer::loss::apo_zero_unpaired const loss{};
+
+    example_options mean{.normalizer = 2 * pairs};  // over both sides
+    auto a = evaluate_examples(loss, chosen_examples(batch), example_gradients{dc}, mean);
+    auto b = evaluate_examples(loss, rejected_examples(batch), example_gradients{dr}, mean);
+
+    CHECK_CLOSE(a.loss + b.loss, 0.5, family::gradient);
+    CHECK_CLOSE(dc[0], -dr[0], family::gradient);
+}
+
+TEST_CASE("the example of length_desensitized_sum") {
+    std::vector<double> const chosen_tokens{-1, -2, -4}, rejected_tokens{-1};
+    std::vector<int> const chosen_offsets{0, 3}, rejected_offsets{0, 1};
+    std::vector<double> chosen_logp(1), rejected_logp(1);
+
+    prefer::length_desensitized_sum(chosen_tokens, chosen_offsets, rejected_offsets, chosen_logp,
+                                    {.alpha = 0.5});
+    prefer::length_desensitized_sum(rejected_tokens, rejected_offsets, chosen_offsets,
+                                    rejected_logp, {.alpha = 0.5});
+
+    CHECK_SAME(chosen_logp[0], -4.0);
+    CHECK_SAME(rejected_logp[0], -1.0);
+}
+
+TEST_CASE("the example of aot_quantiles") {
+    std::vector<double> const pc{-1, -2}, pr{-3, -3}, rc{-1, -1}, rr{-2, -4};
+    std::vector<double> offsets(2), dc(2), dr(2);
+    prefer::pair_batch const batch{pc, pr, rc, rr};
+    prefer::pair_gradients const gradients{dc, dr};
+    prefer::pair_options const options{.normalizer = 2};
+    using prefer::evaluate_pairs;
+
+    // clang-format off
+    prefer::loss::aot_quantiles quantiles;
+    auto first = quantiles.add(batch);          // for each micro-batch
+    quantiles.offsets(batch, first, offsets);   // for each micro-batch, when all are added
+    evaluate_pairs(prefer::loss::aot{}, batch.with_offsets(offsets), gradients, options);
+    // clang-format on
+
+    CHECK_SAME(offsets[0], 3.0);
+    CHECK_SAME(offsets[1], 1.0);
+}
+
+TEST_CASE("the example of aot_partners") {
+    std::vector<double> const policy{-1, -2}, reference{-2, -4};
+    std::vector<int> const labels{1, 0};
+    std::vector<double> partners(2), d(2);
+    auto const batch = prefer::example_batch{policy, reference}.with_labels(labels);
+    prefer::example_gradients const gradients{d};
+    using prefer::evaluate_examples;
+
+    // clang-format off
+    prefer::loss::aot_partners couples;
+    auto place = couples.add(batch);              // for each micro-batch
+    couples.partners(batch, place, partners);     // for each micro-batch, when all are added
+    evaluate_examples(prefer::loss::aot_unpaired{}, batch.with_scores(partners), gradients,
+                      {.normalizer = couples.couples()});   // the mean over couples
+    // clang-format on
+
+    CHECK_SAME(partners[0], 2.0);
+    CHECK_SAME(partners[1], 1.0);
+}
+
+TEST_CASE("the example of curvature") {
+    prefer::pair<double> const p{.chosen = {.policy = -1, .reference = -1},
+                                 .rejected = {.policy = -2, .reference = -2}};
+
+    auto [value, slope, curvature] = prefer::loss::curvature(prefer::loss::dpo{.beta = 0.1}, p);
+    // slope = -β·σ(-z), curvature = β²·σ(z)·σ(-z)
+
+    CHECK_CLOSE(value, 0.693147180559945309417232, family::elementwise);
+    CHECK_CLOSE(slope, -0.05, family::gradient);
+    CHECK_CLOSE(curvature, 0.0025, family::gradient);
+}
+
+TEST_CASE("the example of evaluate_lists") {
+    std::vector<double> const policy{-1, -2, -3}, reference{-1, -2, -3};
+    std::vector<int> const offsets{0, 3};
+    std::vector<double> d_policy(3);
+
+    prefer::list_batch batch{policy, reference, offsets};
+    auto s = prefer::evaluate_lists(prefer::loss::plackett_luce{}, batch,
+                                    prefer::list_gradients{d_policy});
+
+    CHECK_CLOSE(s.loss, 1.79175946922805500, family::gradient);  // log 3!
+}
+
+TEST_CASE("the examples of with_divergence and mixture") {
+    prefer::pair<double> const p{.chosen = {.policy = -1, .reference = -1},
+                                 .rejected = {.policy = -2, .reference = -2}};
+    {
+        auto const loss = prefer::loss::with_divergence{prefer::loss::dpo{.beta = 0.1},
+                                                        prefer::loss::divergence::jensen_shannon{}};
+
+        CHECK_CLOSE(loss(p), 0.693147180559945309417232, family::elementwise);
+    }
+    prefer::loss::mixture const loss{prefer::loss::weighted{prefer::loss::dpo{}, 0.8},
+                                     prefer::loss::weighted{prefer::loss::hinge_norm{}, 0.2}};
+
+    CHECK_CLOSE(loss(p), 0.8 * 0.693147180559945309417232 + 0.2, family::elementwise);
+}
+
+TEST_CASE("the example of wpo_weights") {
+    std::vector<double> const x(1, -1.0), chosen_token_logp{-1, -1}, rejected_token_logp{-2};
+    std::vector<int> const chosen_offsets{0, 2}, rejected_offsets{0, 1};
+    std::vector<double> weights(1), d(1), e(1);
+    prefer::pair_batch const batch{x, x, x, x};
+    prefer::pair_gradients const grad{d, e};
+
+    using prefer::loss::wpo_tokens;
+    prefer::loss::wpo_weights(wpo_tokens{chosen_token_logp, chosen_offsets},
+                              wpo_tokens{rejected_token_logp, rejected_offsets}, weights);
+    prefer::evaluate_pairs(prefer::loss::dpo{}, batch.with_weights(weights), grad);
+
+    CHECK_CLOSE(weights[0], 0.0497870683678639429793, family::elementwise);  // e^-3
+}
