@@ -29,7 +29,7 @@ def hinge_norm(p, beta):
 
 def divergence(p, q):
     """KL(p || q) of two coins, given by the probabilities and by those of the other side."""
-    return p[0] * (mpmath.log(p[0]) - mpmath.log(q[0])) + p[1] * (mpmath.log(p[1]) - mpmath.log(q[1]))
+    return sum(a * (mpmath.log(a) - mpmath.log(b)) for a, b in zip(p, q))
 
 
 def coin(z):
@@ -114,7 +114,13 @@ write(
         "r_dpo": (r_dpo, [(0.1, 0.01), (0.5, 0.25)]),
         "reward_aware_rpo": (
             reward_aware_rpo,
-            [(0.1, 1.0, BACKWARD), (1.0, 8.0, BACKWARD), (0.25, 1.0, FORWARD), (2.0, 8.0, FORWARD), (0.1, 0.5, SQUARED)],
+            [
+                (0.1, 1.0, BACKWARD),
+                (1.0, 8.0, BACKWARD),
+                (0.25, 1.0, FORWARD),
+                (2.0, 8.0, FORWARD),
+                (0.1, 0.5, SQUARED),
+            ],
         ),
         "spin": (spin, [(0.2,)]),
         "rebel": (rebel, [(1.0,), (0.3,)]),

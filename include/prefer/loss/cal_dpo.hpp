@@ -19,7 +19,7 @@ namespace prefer::loss {
 ///     loss = -log σ(h) + c·[(d_w - 1/(2β))² + (d_l + 1/(2β))²]
 ///
 /// that is `dpo` with β = 1 plus c times `sppo_hard`; β stands in the targets only. c is
-/// `calibration_weight`: 1 in the paper's formula, 1/2 in the authors' released code.
+/// `calibration_weight`: 1, the plain sum, by default; the authors' released code has 1/2.
 /// Inputs: summed log-probs, with reference. Ranges: β > 0, c >= 0, finite. Invariants: log 2 +
 /// c/(2β²) where policy and reference agree; slopes -σ(-h) + 2c·(d_w - 1/(2β)) and σ(-h) + 2c·(d_l
 /// + 1/(2β)); convex. No function of the margin. The reported rewards β·d are compared with targets
