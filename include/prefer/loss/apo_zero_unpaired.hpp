@@ -24,7 +24,7 @@ namespace prefer::loss {
 /// 0 finite. Invariants: w/2 at d = 0, between 0 and w everywhere; slope in d -s·w·β·σ(βd)·σ(-βd)
 /// with s = +1, -1; not convex. Errors: `validate()` throws `value_error`. One sigmoid an example.
 /// Source: K. D'Oosterlinck et al., "Anchored preference optimization and contrastive revisions",
-/// 2024, APO-zero; the unpaired form is that of TRL's KTO trainer, the class weights those of `kto`.
+/// 2024, APO-zero; unpaired as in TRL's KTO trainer, with the class weights of `kto`.
 struct apo_zero_unpaired {
     double beta = 0.1;
     double desirable_weight = 1.0;
