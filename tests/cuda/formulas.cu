@@ -45,12 +45,20 @@ template <class Loss, class T>
 __global__ void loss_kernel(Loss loss, T const* in, T* out) {
     using D = prefer::math::dual<T>;
     T const* const x = in + 4 * threadIdx.x;
-    prefer::pair<T> const p{{x[0], x[1], T(3)}, {x[2], x[3], T(4)}};
+    prefer::pair<T> const p{{x[0], x[1], T(3), T(1)}, {x[2], x[3], T(4), T(2)}};
     auto const first = prefer::loss::value_and_grad(loss, p);
-    prefer::pair<D> const q{{D::variable(x[0]), x[1], T(3)}, {D(x[2]), x[3], T(4)}};
+    prefer::pair<D> const q{{D::variable(x[0]), x[1], T(3), T(1)}, {D(x[2]), x[3], T(4), T(2)}};
     auto const second = prefer::loss::value_and_grad(loss, q);
     out[threadIdx.x] = loss(p) + first.loss + first.d_chosen + first.d_rejected +
                        second.d_chosen.gradient[0] + prefer::loss::reward(loss, p.chosen, true);
+}
+
+template <class Loss, class T>
+__global__ void example_kernel(Loss loss, T const* in, T* out) {
+    T const* const x = in + 3 * threadIdx.x;
+    prefer::example<T> const e{{x[0], x[1], T(3), T(1)}, x[2]};
+    auto const y = prefer::loss::value_and_grad(loss, e);
+    out[threadIdx.x] = loss(e) + y.loss + y.d_policy;
 }
 
 __global__ void random_kernel(prefer::philox::state const* states, double* out) {
@@ -69,12 +77,53 @@ __global__ void storage_kernel(prefer::vector_view<prefer::bfloat16> a,
 template <class T>
 void launch_all(T const* in, T* out) {
     math_kernel<<<1, 32>>>(in, out);
-    loss_kernel<<<1, 32>>>(prefer::loss::dpo{}, in, out);
-    loss_kernel<<<1, 32>>>(prefer::loss::robust_dpo{}, in, out);
-    loss_kernel<<<1, 32>>>(prefer::loss::ipo{}, in, out);
-    loss_kernel<<<1, 32>>>(prefer::loss::hinge_norm{}, in, out);
-    loss_kernel<<<1, 32>>>(prefer::loss::slic{}, in, out);
+    namespace loss = prefer::loss;
+    loss_kernel<<<1, 32>>>(loss::alpha_po{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::aot{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::apo_down{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::apo_zero{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::bco_pair{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::bradley_terry{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::cal_dpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::cpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::davidson{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::discopop{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::dpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::dpop{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::exo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::hinge_norm{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::ipo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::nca{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::online_ipo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::orpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::preference_model{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::r_dpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::rao_kupper{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::rebel{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::reward_aware_rpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::robust_dpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::simpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::slic{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::spin{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::sppo_hard{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::tpo{}, in, out);
+    loss_kernel<<<1, 32>>>(loss::xpo{loss::ipo{}, 1e-5}, in, out);
+    loss_kernel<<<1, 32>>>(loss::with_nll{loss::dpo{}, 0.5}, in, out);
+    loss_kernel<<<1, 32>>>(
+        loss::mixture{loss::weighted{loss::dpo{}, 0.8}, loss::weighted{loss::nca{}, 0.2}}, in, out);
+    loss_kernel<<<1, 32>>>(loss::with_divergence{loss::dpo{}, loss::divergence::alpha{}}, in, out);
+    loss_kernel<<<1, 32>>>(loss::with_divergence{loss::ipo{}, loss::divergence::jensen_shannon{}},
+                           in, out);
+    loss_kernel<<<1, 32>>>(loss::with_divergence{loss::exo{}, loss::divergence::forward_kl{}}, in,
+                           out);
     loss_kernel<<<1, 32>>>(squared_hinge{}, in, out);
+    example_kernel<<<1, 32>>>(loss::apo_zero_unpaired{}, in, out);
+    example_kernel<<<1, 32>>>(loss::aot_unpaired{}, in, out);
+    example_kernel<<<1, 32>>>(loss::bco{}, in, out);
+    example_kernel<<<1, 32>>>(loss::kto{}, in, out);
+    example_kernel<<<1, 32>>>(loss::nash_md{}, in, out);
+    example_kernel<<<1, 32>>>(loss::reward_regression{}, in, out);
+    example_kernel<<<1, 32>>>(loss::sft{}, in, out);
 }
 
 }  // namespace

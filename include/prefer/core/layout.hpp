@@ -165,4 +165,30 @@ auto as_layout(L const& layout) {
 }
 
 }  // namespace detail
+
+/// Where each sequence ends: `last [B]` (integers, written) becomes the index in `[N]` of its last
+/// counted token, which is where a reward model reads the score of a response.
+///
+/// It looks at the layout only: a pad token that has the id of the end token is no end. Errors:
+/// `shape_error` for a broken layout or a wrong B, before anything is written; `value_error` for a
+/// sequence without a counted token, which has no end. O(N), no allocation.
+template <class Layout, class Last>
+void last_counted(Layout const& layout, Last&& last) {
+    auto const l = detail::as_layout(layout);
+    auto const out = as_vector(last);
+    using Index = typename decltype(out)::element_type;
+    static_assert(index_element<Index>, "prefer: the places of tokens are integers");
+    l.check("last_counted");
+    detail::require_size("last_counted", "last", out.size(), "the sequences", l.sequences());
+    for (::std::size_t b = 0; b < l.sequences(); ++b) {
+        ::std::size_t i = l.last(b);
+        while (i > l.first(b) && !l.counted(i - 1)) --i;
+        if (i == l.first(b)) {
+            throw value_error(
+                detail::message("prefer::last_counted: sequence ", b, " has no counted token"));
+        }
+        out[b] = static_cast<Index>(i - 1);
+    }
+}
+
 }  // namespace prefer

@@ -88,7 +88,7 @@ public:
         return out;
     }
 
-    /// The same pairs with one label each; without, a label is 1. The loss says what it means.
+    /// The same pairs with one label in [0, 1] each; without, it is 1. The loss says what it means.
     template <class X>
     pair_batch with_labels(X&& x) const {
         pair_batch out(*this);

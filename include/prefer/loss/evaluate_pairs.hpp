@@ -201,8 +201,13 @@ void check_pair(L const& loss, pair_batch<T, Length> const& batch, ::std::size_t
     require_finite(batch.has_reference, batch.reference_rejected, "reference_rejected");
     require_finite(batch.has_scores, batch.score_chosen, "score_chosen");
     require_finite(batch.has_scores, batch.score_rejected, "score_rejected");
-    require_finite(batch.has_labels, batch.labels, "labels");
     require_finite(batch.has_offsets, batch.offsets, "offsets");
+    if (batch.has_labels) {
+        auto const label = static_cast<C>(batch.labels[i]);
+        if (!(label >= 0 && label <= 1)) {
+            throw_bad_element(name, "labels", i, label, "in [0, 1]");
+        }
+    }
     require_length(batch.length_chosen, "length_chosen");
     require_length(batch.length_rejected, "length_rejected");
     if (math::is_nan(loss::value_and_grad(loss, load_pair(batch, i)).loss)) {
@@ -285,11 +290,12 @@ bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, 
     };
     auto const finite = [](P const& x) { return math::is_finite(x); };
     auto const not_negative = [&](P const& x) { return x >= zero; };
+    auto const in_unit = [&](P const& x) { return x >= zero && x <= P(C(1)); };
     look(batch.has_lengths, block.length_chosen, not_negative);
     look(batch.has_lengths, block.length_rejected, not_negative);
     look(batch.has_scores, block.score_chosen, finite);
     look(batch.has_scores, block.score_rejected, finite);
-    look(batch.has_labels, block.labels, finite);
+    look(batch.has_labels, block.labels, in_unit);
     look(batch.has_offsets, block.offsets, finite);
     if (batch.has_weights) {
         for (::std::size_t j = 0; j < n; j += lane_count<P>) {
@@ -422,11 +428,11 @@ pair_pass evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch,
 /// Errors before anything is written: `shape_error` for sizes that differ; `value_error` for a bad
 /// normalizer or hyper-parameter, or an input that the loss needs and the batch lacks or that it
 /// would ignore. A bad number is found in the pass itself, and all gradients are 0 when it throws:
-/// `value_error` for a NaN or infinite log-prob, score, label or offset, a negative or non-finite
-/// weight, a negative length, or a loss that is NaN. No pairs is not an error: loss 0, `pairs` 0.
-/// O(B), no allocation. Pairs are taken in packs of SIMD lanes, so a result may differ in the last
-/// digits from the formula alone, and between architectures. Same input, same bits; the value is
-/// the same with and without gradients.
+/// `value_error` for a NaN or infinite log-prob, score or offset, a label outside [0, 1], a
+/// negative or non-finite weight, a negative length, or a loss that is NaN. No pairs is not an
+/// error: loss 0, `pairs` 0. O(B), no allocation. Pairs are taken in packs of SIMD lanes, so a
+/// result may differ in the last digits from the formula alone, and between architectures. Same
+/// input, same bits; the value is the same with and without gradients.
 ///
 /// ```cpp
 /// auto s = prefer::evaluate_pairs(prefer::loss::dpo{}, batch, grad, {.normalizer = 64});

@@ -89,9 +89,14 @@ namespace loss {
 /// for configuration files, fingerprints and tables.
 template <class L, class T>
 struct parameter {
+    using pointer = T L::*;
+
     char const* name;
-    T L::* member;
+    pointer member;
 };
+
+template <class L, class T>
+parameter(char const*, T L::*) -> parameter<L, T>;
 
 /// A loss and its derivatives with respect to log π(y_w) and log π(y_l).
 template <class T>

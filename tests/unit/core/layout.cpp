@@ -105,3 +105,28 @@ TEST_CASE("functions take plain offsets for packed") {
 }
 
 }  // namespace
+
+TEST_CASE("last_counted: the last token by the mask, not by its id (M3)") {
+    // ids [5,9,2,7,2,2] end in a pad that has the id of the end token; only the mask knows.
+    std::vector<int> const right{1, 1, 1, 1, 1, 0, 0, 0, 1, 1, 0, 0};
+    std::vector<int> last(2);
+    prefer::last_counted(prefer::padded(prefer::matrix_view<int const>(right.data(), 2, 6)), last);
+    CHECK(last == std::vector<int>{4, 9});
+    std::vector<int> const left{0, 0, 1, 1}, offsets{0, 4}, whole{0, 3, 4};
+    last.resize(1);
+    prefer::last_counted(prefer::packed{offsets}.with_mask(left), last);
+    CHECK(last == std::vector<int>{3});
+    std::vector<long> ends(2);
+    prefer::last_counted(whole, ends);
+    CHECK(ends == std::vector<long>{2, 3});
+}
+
+TEST_CASE("last_counted: a sequence without a counted token, or of the wrong number, is an error") {
+    std::vector<int> const none{0, 0, 0, 0}, offsets{0, 4}, broken{1, 4};
+    std::vector<int> last(1), wrong(2);
+    CHECK_THROWS_AS(prefer::last_counted(prefer::packed{offsets}.with_mask(none), last),
+                    prefer::value_error);
+    CHECK_THROWS_AS(prefer::last_counted(std::vector<int>{0, 0}, last), prefer::value_error);
+    CHECK_THROWS_AS(prefer::last_counted(offsets, wrong), prefer::shape_error);
+    CHECK_THROWS_AS(prefer::last_counted(broken, last), prefer::shape_error);
+}
