@@ -19,11 +19,20 @@ namespace prefer::detail {
 template <class P>
 inline constexpr ::std::size_t lane_count = sizeof(P) / sizeof(math::lane_t<P>);
 
-/// The numbers in a block: a multiple of every number of lanes.
-inline constexpr ::std::size_t block_size = 64;
+/// The numbers in a block, which stays in the first-level cache.
+inline constexpr ::std::size_t block_size = 256;
+
+/// No pack is wider; blocks are filled up to a multiple of it.
+inline constexpr ::std::size_t most_lanes = 8;
+
+/// Whether the last pack of `n` numbers is full, whatever the pack.
+constexpr bool fills_packs(::std::size_t n) {
+    return n % most_lanes == 0;
+}
 
 template <class P>
 P load_lanes(math::lane_t<P> const* from) {
+    static_assert(lane_count<P> <= most_lanes);
     P lanes;
     ::std::memcpy(static_cast<void*>(&lanes), from, sizeof(P));
     return lanes;
@@ -39,18 +48,19 @@ template <class C>
 class input_block {
 public:
     explicit input_block(C number) {
-        for (C& x : numbers_) x = number;
+        for (::std::size_t j = 0; j < most_lanes; ++j) numbers_[j] = number;
     }
     input_block(input_block const&) = delete;
     input_block& operator=(input_block const&) = delete;
 
-    /// The numbers `first`, …, `first + n - 1`, n <= block_size; what is behind them in the block is
-    /// 0. Nothing is copied where the vector has them as they are needed.
+    /// The numbers `first`, …, `first + n - 1`, n <= block_size; the last pack is filled up with 0.
+    /// Nothing is copied where the vector has them as they are needed.
     template <class T>
     void read(vector_view<T const> const& view, ::std::size_t first, ::std::size_t n) {
         bool const contiguous = view.stride() == 1;
+        moves_ = ~::std::size_t{0};
         if constexpr (::std::same_as<T, C>) {
-            if (contiguous && n == block_size) {
+            if (contiguous && fills_packs(n)) {
                 at_ = view.data() + first;
                 return;
             }
@@ -61,22 +71,26 @@ public:
         } else {
             for (::std::size_t j = 0; j < n; ++j) numbers_[j] = static_cast<C>(view[first + j]);
         }
-        for (::std::size_t j = n; j < block_size; ++j) numbers_[j] = C(0);
+        for (::std::size_t j = n; !fills_packs(j); ++j) numbers_[j] = C(0);
         at_ = numbers_;
     }
 
-    /// The numbers from `n` on become 0.
-    void mask_from(::std::size_t n) {
-        for (::std::size_t j = n; j < block_size; ++j) numbers_[j] = C(0);
+    /// A block of which the first `n` numbers are `number`, and the rest of the last pack is 0.
+    void fill(C number, ::std::size_t n) {
+        for (::std::size_t j = 0; j < n; ++j) numbers_[j] = number;
+        for (::std::size_t j = n; !fills_packs(j); ++j) numbers_[j] = C(0);
+        moves_ = ~::std::size_t{0};
+        at_ = numbers_;
     }
 
     template <class P>
     P lanes(::std::size_t j) const {
-        return load_lanes<P>(at_ + j);
+        return load_lanes<P>(at_ + (j & moves_));
     }
 
 private:
     C const* at_ = numbers_;
+    ::std::size_t moves_ = 0;  // all bits once it is read: until then every pack is the first
     C numbers_[block_size];
 };
 
@@ -89,7 +103,7 @@ public:
 
     C* open(::std::size_t first, ::std::size_t n) {
         if constexpr (::std::same_as<T, C>) {
-            if (view_.stride() == 1 && n == block_size) return view_.data() + first;
+            if (view_.stride() == 1 && fills_packs(n)) return view_.data() + first;
         }
         return numbers_;
     }
@@ -125,6 +139,7 @@ public:
         for (::std::size_t k = 0; k < math::doubles_in<P>; ++k) parts_[k] += math::as_double(x, k);
     }
 
+    /// Finite as long as no number is infinite or NaN (or their sum too large for a double).
     double total() const {
         double sum = 0;
         for (auto const& part : parts_) {

@@ -205,11 +205,11 @@ void check_example(L const& loss, example_batch<T, Length, Label> const& batch, 
     }
 }
 
-/// The same of the examples from `first` on.
+/// The same of the examples `first`, …, `last - 1`.
 template <class L, class T, class Length, class Label>
 void check_each_example(L const& loss, example_batch<T, Length, Label> const& batch,
-                        ::std::size_t first) {
-    for (::std::size_t i = first; i < batch.size(); ++i) check_example(loss, batch, i);
+                        ::std::size_t first, ::std::size_t last) {
+    for (::std::size_t i = first; i < last; ++i) check_example(loss, batch, i);
 }
 
 /// The number of counted examples.
@@ -240,7 +240,7 @@ struct example_block {
         read(batch.has_scores, batch.scores, scores);
         read(batch.has_labels, batch.labels, labels);
         read(batch.has_weights, batch.weights, weights);
-        if (!batch.has_weights && n < block_size) weights.mask_from(n);
+        if (!batch.has_weights && !fills_packs(n)) weights.fill(C(1), n);
     }
 
     template <class P>
@@ -296,14 +296,13 @@ struct example_lane_sums {
 
 /// The loop over a block, a pack of examples at a time; see `evaluate_pair_block`.
 template <bool Weighted, class P, class L, class C>
-PREFER_FLATTEN bool evaluate_example_block(L const& given_loss, example_block<C> const& block,
+PREFER_FLATTEN void evaluate_example_block(L const& given_loss, example_block<C> const& block,
                                            ::std::size_t n, bool reads_the_reference, C share,
                                            C* d_policy, example_lane_sums<P>& all_sums) {
     L const loss = given_loss;
     example_lane_sums<P> sums = all_sums;
     P const zero(C(0));
     P const one(C(1));
-    auto defined = zero <= zero;
     for (::std::size_t j = 0; j < n; j += lane_count<P>) {
         example<P> const x = block.template lanes<P>(j);
         P const weight = Weighted ? block.weights.template lanes<P>(j) : one;
@@ -313,10 +312,10 @@ PREFER_FLATTEN bool evaluate_example_block(L const& given_loss, example_block<C>
         };
 
         auto const y = loss::value_and_grad(loss, x);
-        store_lanes(counted(y.d_policy * (weight * P(share))), d_policy + j);
-        defined = defined && (masked || y.loss <= y.loss);
+        P const part = Weighted ? weight * P(share) : P(share);
+        store_lanes(counted(y.d_policy * part), d_policy + j);
 
-        sums.weighted_loss.add(counted(y.loss * weight));
+        sums.weighted_loss.add(Weighted ? counted(y.loss * weight) : y.loss);
         sums.scale.add(counted(math::abs(y.d_policy)));
         P const reward = loss::reward(loss, x.completion, reads_the_reference);
         auto const add_where = [&](auto const& mine, typename example_lane_sums<P>::side& side) {
@@ -330,18 +329,12 @@ PREFER_FLATTEN bool evaluate_example_block(L const& given_loss, example_block<C>
         add_where(!masked && !desirable, sums.undesirable);
     }
     all_sums = sums;
-    return math::all_of(defined);
 }
 
-/// The sums of a batch, and the first example of a block in which something is wrong, or its size.
-struct example_pass {
-    example_sums sums;
-    ::std::size_t stopped_at;
-};
-
-/// The loop over a batch. It checks each block before it uses it, and stops at a bad number.
+/// The loop over a batch. What is wrong with a number shows in its block, a loss that is NaN in the
+/// sums after it; the block is then searched, and the culprit thrown.
 template <class P, class L, class T, class Length, class Label, class Gradient>
-example_pass evaluate_examples_loop(L const& loss, example_batch<T, Length, Label> const& batch,
+example_sums evaluate_examples_loop(L const& loss, example_batch<T, Length, Label> const& batch,
                                     double normalizer, Gradient&& d_policy) {
     using C = compute_t<T>;
     bool const reads = reads_reference(loss, batch.has_reference);
@@ -349,19 +342,21 @@ example_pass evaluate_examples_loop(L const& loss, example_batch<T, Length, Labe
     ::std::size_t const size = batch.size();
     example_block<C> block;
     example_lane_sums<P> sums;
-    ::std::size_t first = 0;
-    for (; first < size; first += block_size) {
+    for (::std::size_t first = 0; first < size; first += block_size) {
         ::std::size_t const n = ::std::min(block_size, size - first);
         block.read(batch, first, n);
-        if (!good_block<P>(loss, batch, block, n)) break;
+        bool const good = good_block<P>(loss, batch, block, n);
         C* const d = d_policy.open(first, n);
-        bool const weighted = batch.has_weights || n < block_size;
+        bool const weighted = batch.has_weights || !fills_packs(n);
         auto const evaluate = weighted ? evaluate_example_block<true, P, L, C>
                                        : evaluate_example_block<false, P, L, C>;
-        if (!evaluate(loss, block, n, reads, share, d, sums)) break;
+        evaluate(loss, block, n, reads, share, d, sums);
+        if (!good || math::is_nan(sums.weighted_loss.total())) {
+            check_each_example(loss, batch, first, first + n);
+        }
         d_policy.close(d, first, n);
     }
-    return {sums.total(), ::std::min(first, size)};
+    return sums.total();
 }
 
 }  // namespace detail
@@ -408,19 +403,21 @@ example_summary evaluate_examples(Backend const& on, Loss const& loss,
     double const normalizer =
         options.normalizer.value_or(counted == 0 ? 1.0 : static_cast<double>(counted));
     if constexpr (requires { on.evaluate_examples(loss, batch, gradients, normalizer); }) {
-        detail::check_each_example(loss, batch, 0);
+        detail::check_each_example(loss, batch, 0, batch.size());
         return summarize(on.evaluate_examples(loss, batch, gradients, normalizer), options);
     } else {
         using C = compute_t<T>;
-        auto const pass = detail::evaluate_examples_loop<math::lanes_t<C>>(
-            loss, batch, normalizer, detail::output_block<C, G>(gradients.d_policy));
-        if (pass.stopped_at < batch.size()) {
+        try {
+            return summarize(
+                detail::evaluate_examples_loop<math::lanes_t<C>>(
+                    loss, batch, normalizer, detail::output_block<C, G>(gradients.d_policy)),
+                options);
+        } catch (value_error const&) {
             for (::std::size_t i = 0; i < batch.size(); ++i) {
                 gradients.d_policy[i] = static_cast<G>(compute_t<G>(0));
             }
-            detail::check_each_example(loss, batch, pass.stopped_at);
+            throw;
         }
-        return summarize(pass.sums, options);
     }
 }
 
@@ -443,10 +440,9 @@ example_summary evaluate_examples(Loss const& loss, example_batch<T, Length, Lab
                   "and for dual numbers, and returns S");
     detail::check_examples(loss, batch, options);
     using C = compute_t<T>;
-    auto const pass = detail::evaluate_examples_loop<math::lanes_t<C>>(
-        loss, batch, 1.0, detail::no_output_block<C>());
-    detail::check_each_example(loss, batch, pass.stopped_at);
-    return summarize(pass.sums, options);
+    return summarize(detail::evaluate_examples_loop<math::lanes_t<C>>(loss, batch, 1.0,
+                                                                      detail::no_output_block<C>()),
+                     options);
 }
 
 }  // namespace prefer

@@ -261,7 +261,7 @@ struct pair_block {
         read(batch.has_labels, batch.labels, labels);
         read(batch.has_offsets, batch.offsets, offsets);
         read(batch.has_weights, batch.weights, weights);
-        if (!batch.has_weights && n < block_size) weights.mask_from(n);
+        if (!batch.has_weights && !fills_packs(n)) weights.fill(C(1), n);
     }
 
     template <class P>
@@ -275,10 +275,11 @@ struct pair_block {
     }
 };
 
-/// Whether the numbers of a block that are given and count are as they should be; the log-probs,
-/// which are always there, are looked at in the loop.
+/// Whether the numbers of a block that are given and count are as they should be. The log-probs
+/// that the loss reads are not looked at: a bad one shows in the sums.
 template <class P, class T, class Length, class C>
-bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, ::std::size_t n) {
+bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, ::std::size_t n,
+                bool reads_the_reference) {
     P const zero(C(0));
     auto good = zero <= zero;
     auto const look = [&](bool given, input_block<C> const& column, auto const& is_good) {
@@ -291,6 +292,9 @@ bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, 
     auto const finite = [](P const& x) { return math::is_finite(x); };
     auto const not_negative = [&](P const& x) { return x >= zero; };
     auto const in_unit = [&](P const& x) { return x >= zero && x <= P(C(1)); };
+    bool const unread = batch.has_reference && !reads_the_reference;
+    look(unread, block.reference_chosen, finite);
+    look(unread, block.reference_rejected, finite);
     look(batch.has_lengths, block.length_chosen, not_negative);
     look(batch.has_lengths, block.length_rejected, not_negative);
     look(batch.has_scores, block.score_chosen, finite);
@@ -313,6 +317,13 @@ struct pair_lane_sums {
     lane_sum<P> log_prob_chosen, log_prob_rejected, scale;
     lane_count_sum<P> correct, ties;
 
+    /// False where some log-prob was infinite or NaN, or some loss NaN.
+    bool all_defined() const {
+        double const log_probs = log_prob_chosen.total() + log_prob_rejected.total() +
+                                 reward_chosen.total() + reward_rejected.total();
+        return math::is_finite(log_probs) && !math::is_nan(weighted_loss.total());
+    }
+
     pair_sums total(::std::size_t pairs) const {
         return {.pairs = static_cast<double>(pairs),
                 .weighted_loss = weighted_loss.total(),
@@ -326,26 +337,16 @@ struct pair_lane_sums {
     }
 };
 
-/// How a block is evaluated.
-template <class C>
-struct pair_block_options {
-    bool with_reference;  ///< the reference is given
-    bool reads_reference;
-    C share;  ///< of each pair in the gradient: 1 / normalizer
-};
-
 /// The loop over a block, a pack of pairs at a time: gradients times weight and share, and sums.
-/// Without `Weighted`, all weights are 1. False where a log-prob is not finite or the loss is NaN.
+/// Without `Weighted`, all weights are 1.
 template <bool Weighted, class P, class L, class C>
-PREFER_FLATTEN bool evaluate_pair_block(L const& given_loss, pair_block<C> const& block,
-                                        ::std::size_t n, pair_block_options<C> options, C* d_chosen,
-                                        C* d_rejected, pair_lane_sums<P>& all_sums) {
+PREFER_FLATTEN void evaluate_pair_block(L const& given_loss, pair_block<C> const& block,
+                                        ::std::size_t n, bool reads_the_reference, C share,
+                                        C* d_chosen, C* d_rejected, pair_lane_sums<P>& all_sums) {
     L const loss = given_loss;  // copies, which no store to the gradients can change
     pair_lane_sums<P> sums = all_sums;
     P const zero(C(0));
     P const one(C(1));
-    P const share(options.share);
-    auto good = zero <= zero;
     for (::std::size_t j = 0; j < n; j += lane_count<P>) {
         pair<P> const p = block.template lanes<P>(j);
         P const weight = Weighted ? block.weights.template lanes<P>(j) : one;
@@ -355,21 +356,13 @@ PREFER_FLATTEN bool evaluate_pair_block(L const& given_loss, pair_block<C> const
         };
 
         auto const y = loss::value_and_grad(loss, p);
-        P const part = weight * share;
+        P const part = Weighted ? weight * P(share) : P(share);
         store_lanes(counted(y.d_chosen * part), d_chosen + j);
         store_lanes(counted(y.d_rejected * part), d_rejected + j);
 
-        // x - x is 0 for a finite x, else NaN.
-        P odd = (p.chosen.policy - p.chosen.policy) + (p.rejected.policy - p.rejected.policy);
-        if (options.with_reference) {
-            odd += (p.chosen.reference - p.chosen.reference) +
-                   (p.rejected.reference - p.rejected.reference);
-        }
-        good = good && (masked || (y.loss <= y.loss && odd <= odd));
-
-        P const chosen = loss::reward(loss, p.chosen, options.reads_reference);
-        P const rejected = loss::reward(loss, p.rejected, options.reads_reference);
-        sums.weighted_loss.add(counted(y.loss * weight));
+        P const chosen = loss::reward(loss, p.chosen, reads_the_reference);
+        P const rejected = loss::reward(loss, p.rejected, reads_the_reference);
+        sums.weighted_loss.add(Weighted ? counted(y.loss * weight) : y.loss);
         sums.correct.add(!masked && chosen > rejected);
         sums.ties.add(!masked && chosen <= rejected && chosen >= rejected);
         sums.reward_chosen.add(counted(chosen));
@@ -379,41 +372,34 @@ PREFER_FLATTEN bool evaluate_pair_block(L const& given_loss, pair_block<C> const
         sums.scale.add(counted(math::abs(y.d_chosen) + math::abs(y.d_rejected)));
     }
     all_sums = sums;
-    return math::all_of(good);
 }
 
-/// The sums of a batch, and the first pair of a block in which something is wrong, or its size.
-struct pair_pass {
-    pair_sums sums;
-    ::std::size_t stopped_at;
-};
-
-/// The loop over a batch. It checks each block before it uses it, and stops at a bad number.
+/// The loop over a batch. What is wrong with a number shows in its block or in the sums after it;
+/// the block is then searched, and the culprit thrown.
 template <class P, class L, class T, class Length, class Chosen, class Rejected>
-pair_pass evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch, double normalizer,
+pair_sums evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch, double normalizer,
                               Chosen&& d_chosen, Rejected&& d_rejected) {
     using C = compute_t<T>;
-    pair_block_options<C> const options{batch.has_reference,
-                                        reads_reference(loss, batch.has_reference),
-                                        static_cast<C>(1 / normalizer)};
+    bool const reads = reads_reference(loss, batch.has_reference);
+    C const share = static_cast<C>(1 / normalizer);
     ::std::size_t const size = batch.size();
     pair_block<C> block;
     pair_lane_sums<P> sums;
-    ::std::size_t first = 0;
-    for (; first < size; first += block_size) {
+    for (::std::size_t first = 0; first < size; first += block_size) {
         ::std::size_t const n = ::std::min(block_size, size - first);
         block.read(batch, first, n);
-        if (!good_block<P>(batch, block, n)) break;
+        bool const good = good_block<P>(batch, block, n, reads);
         C* const chosen = d_chosen.open(first, n);
         C* const rejected = d_rejected.open(first, n);
-        bool const weighted = batch.has_weights || n < block_size;
+        bool const weighted = batch.has_weights || !fills_packs(n);
         auto const evaluate =
             weighted ? evaluate_pair_block<true, P, L, C> : evaluate_pair_block<false, P, L, C>;
-        if (!evaluate(loss, block, n, options, chosen, rejected, sums)) break;
+        evaluate(loss, block, n, reads, share, chosen, rejected, sums);
+        if (!good || !sums.all_defined()) check_each_pair(loss, batch, first, first + n);
         d_chosen.close(chosen, first, n);
         d_rejected.close(rejected, first, n);
     }
-    return {sums.total(count_pairs(batch)), ::std::min(first, size)};
+    return sums.total(count_pairs(batch));
 }
 
 }  // namespace detail
@@ -457,17 +443,19 @@ pair_summary evaluate_pairs(Backend const& on, Loss const& loss, pair_batch<T, L
         return summarize(on.evaluate_pairs(loss, batch, gradients, normalizer), options);
     } else {
         using C = compute_t<T>;
-        auto const pass = detail::evaluate_pairs_loop<math::lanes_t<C>>(
-            loss, batch, normalizer, detail::output_block<C, G>(gradients.d_policy_chosen),
-            detail::output_block<C, G>(gradients.d_policy_rejected));
-        if (pass.stopped_at < batch.size()) {
+        try {
+            return summarize(detail::evaluate_pairs_loop<math::lanes_t<C>>(
+                                 loss, batch, normalizer,
+                                 detail::output_block<C, G>(gradients.d_policy_chosen),
+                                 detail::output_block<C, G>(gradients.d_policy_rejected)),
+                             options);
+        } catch (value_error const&) {
             for (::std::size_t i = 0; i < batch.size(); ++i) {
                 gradients.d_policy_chosen[i] = static_cast<G>(compute_t<G>(0));
                 gradients.d_policy_rejected[i] = static_cast<G>(compute_t<G>(0));
             }
-            detail::check_each_pair(loss, batch, pass.stopped_at, batch.size());
+            throw;
         }
-        return summarize(pass.sums, options);
     }
 }
 
@@ -489,10 +477,10 @@ pair_summary evaluate_pairs(Loss const& loss, pair_batch<T, Length> const& batch
                   "numbers, and returns S (for dual numbers a dual one, which has the gradient)");
     detail::check_pairs(loss, batch, options);
     using C = compute_t<T>;
-    auto const pass = detail::evaluate_pairs_loop<math::lanes_t<C>>(
-        loss, batch, 1.0, detail::no_output_block<C>(), detail::no_output_block<C>());
-    detail::check_each_pair(loss, batch, pass.stopped_at, batch.size());
-    return summarize(pass.sums, options);
+    return summarize(detail::evaluate_pairs_loop<math::lanes_t<C>>(loss, batch, 1.0,
+                                                                   detail::no_output_block<C>(),
+                                                                   detail::no_output_block<C>()),
+                     options);
 }
 
 }  // namespace prefer

@@ -292,10 +292,17 @@ PREFER_HOST_DEVICE constexpr dual<T, N> detach(dual<T, N> const& x) {
     return dual<T, N>(detach(x.value));
 }
 
+/// One exponential serves the value and the slope.
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> sigmoid(dual<T, N> const& x) {
-    T const s = sigmoid(x.value);
-    return chain(s, T(s * sigmoid(-x.value)), x);
+    if constexpr (real_number<T>) {
+        T const e = exp_below_zero(-abs(x.value));
+        T const s = detail::sigmoid_from(x.value, e);
+        return chain(s, T(s * detail::sigmoid_from(-x.value, e)), x);
+    } else {
+        T const s = sigmoid(x.value);
+        return chain(s, T(s * sigmoid(-x.value)), x);
+    }
 }
 
 /// One exponential serves the value and the slope.

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include <prefer/math/elementary.hpp>
 
@@ -147,6 +148,17 @@ struct lane<pack<T, N>> {
 template <::std::floating_point T>
 using lanes_t = pack<T, detail::register_bytes / sizeof(T)>;
 
+namespace detail {
+
+/// The lower (k = 0) or upper half of a vector.
+template <class V, ::std::size_t... I>
+auto half_of(V const& v, ::std::size_t k, ::std::index_sequence<I...>) {
+    constexpr ::std::size_t n = sizeof...(I);
+    return k == 0 ? __builtin_shufflevector(v, v, I...) : __builtin_shufflevector(v, v, (n + I)...);
+}
+
+}  // namespace detail
+
 /// Part `k` of a pack in double: N numbers of double, or half of N numbers of float.
 template <class T, ::std::size_t N>
 pack<double, N * sizeof(T) / sizeof(double)> as_double(pack<T, N> const& x, ::std::size_t k) {
@@ -154,9 +166,7 @@ pack<double, N * sizeof(T) / sizeof(double)> as_double(pack<T, N> const& x, ::st
     if constexpr (sizeof(T) == sizeof(double)) {
         return x;
     } else {
-        typename detail::vector_of<T, N / 2>::type half;
-        ::std::memcpy(&half, reinterpret_cast<unsigned char const*>(&x) + k * sizeof(half),
-                      sizeof(half));
+        auto const half = detail::half_of(x.v, k, ::std::make_index_sequence<N / 2>());
 #    if defined(__AVX__) && !defined(__clang__)
         return part(
             __builtin_ia32_cvtps2pd256(half));  // gcc 12 makes ten instructions of the other
