@@ -84,6 +84,23 @@ by_hand of_margin(P const& value, P const& slope) {
     return {value, slope, -slope};
 }
 
+/// KL of σ(a) to σ(c), and its slope in a times `scale`; not cancelling where a is close to c.
+by_hand bernoulli(P const& a, P const& c, P const& log_q, P const& log_not_q, P const& scale) {
+    P const one(1);
+    P const e = math::exp_below_zero(-math::abs(a));
+    P const small = e / (one + e), large = one / (one + e);
+    P const l = math::log1p_of_fraction(e);
+    auto const positive = a > P(0);
+    P const p = math::select(positive, large, small), q = math::select(positive, small, large);
+    P const log_p = math::select(positive, -l, a - l),
+            log_not_p = math::select(positive, -a - l, -l);
+    P const d = a - c;
+    P const apart = p * (log_p - log_q) + q * (log_not_p - log_not_q);
+    P const gap = math::select(positive, d, -d);
+    P const tight = math::log1p(small * math::expm1(gap)) - small * gap;
+    return of_margin(math::select(math::abs(d) < one, tight, apart), scale * p * q * d);
+}
+
 P load(std::vector<float> const& v, std::size_t i) {
     P x;
     std::memcpy(static_cast<void*>(&x), v.data() + i, sizeof(P));
@@ -226,12 +243,8 @@ void with_reference() {
         return of_margin(math::max(P(0), v), math::select(v > P(0), -b, P(0)));
     });
     compare("exo", loss::exo{}, [=](seen const& x) {
-        P const z = b * x.h();
-        link const s = soft(-z);
-        P const q = s.slope;
-        P const log_win(std::log1p(-1e-3F)), log_lose(std::log(1e-3F));
-        return of_margin((one - q) * (-s.value - log_win) + q * (-s.value - z - log_lose),
-                         b * q * (one - q) * (z - (log_win - log_lose)));
+        P const log_right(std::log1p(-1e-3F)), log_flipped(std::log(1e-3F));
+        return bernoulli(b * x.h(), log_right - log_flipped, log_right, log_flipped, b);
     });
     compare("nca", loss::nca{}, [=](seen const& x) {
         link const w = soft(-(b * x.dw)), l = soft(b * x.dl);
@@ -251,17 +264,25 @@ void with_reference() {
         return by_hand{one - w + l, -(b * w * (one - w)), b * l * (one - l)};
     });
     compare("apo_down", loss::apo_down{}, [=](seen const& x) {
-        P const w = sigma(b * x.dw), m = sigma(b * x.h());
-        P const slope = b * m * (one - m);
-        return by_hand{w + one - m, b * w * (one - w) - slope, slope};
+        // Where the two sigmoids nearly cancel, their difference as a product.
+        P const rw = b * x.dw, rl = b * x.dl, z = b * x.h();
+        P const w = sigma(rw), not_w = sigma(-rw), m = sigma(z), not_m = sigma(-z);
+        auto const up = rl >= P(0);
+        P const e = math::expm1(-math::abs(rl));
+        P const product = e * math::select(up, w * not_m, -(not_w * m));
+        P const slope = b * m * not_m;
+        return by_hand{math::select(math::abs(z) < one, one - product, w + not_m),
+                       b * w * not_w - slope, slope};
     });
     compare("discopop", loss::discopop{}, [=](seen const& x) {
-        P const z = b * x.h();
-        P const m = sigma(z / P(0.05F)), e = math::exp(-z);
-        link const s = soft(-z);
-        return of_margin(
-            (one - m) * s.value + m * e,
-            b * (m * (one - m) / P(0.05F) * (e - s.value) - (one - m) * s.slope - m * e));
+        // m·e^-z as one exponential: apart, one overflows where the other underflows.
+        P const z = b * x.h(), gate = z / P(0.05F);
+        link const s = soft(-z), g = soft(-gate);
+        P const both = math::exp(-g.value - z);
+        P const m = one - g.slope;
+        return of_margin(g.slope * s.value + both,
+                         b * (m * g.slope / P(-0.05F) * s.value - g.slope * s.slope +
+                              both * (g.slope / P(0.05F) - one)));
     });
     compare("dpop", loss::dpop{}, [=](seen const& x) {
         P const penalty(50.0F);
@@ -275,8 +296,9 @@ void with_reference() {
     });
     compare("reward_aware_rpo", loss::reward_aware_rpo{}, [=](seen const& x) {
         P const z = b * x.h(), g = x.sw - x.sl;
-        link const s = soft(-z), t = soft(-g);
-        return of_margin(s.value + t.slope * z - t.value - t.slope * g, b * (t.slope - s.slope));
+        link const s = soft(-z);
+        by_hand const y = bernoulli(g, z, -s.value, -s.value - z, one);
+        return of_margin(y.loss, b * (sigma(-g) - s.slope));
     });
     compare("cal_dpo", loss::cal_dpo{}, [=](seen const& x) {
         link const s = logistic(x.h(), one);
@@ -317,15 +339,17 @@ void without_reference() {
         return by_hand{s.value, s.slope / x.nw, -(s.slope / x.nl)};
     });
     compare<false>("alpha_po", loss::alpha_po{}, [=](seen const& x) {
-        P const a(0.25F);
-        P const w = math::expm1(-(a * x.lw / x.nw)), l = math::expm1(-(a * x.ll / x.nl));
+        P const a(0.25F), most(60.0F);
+        P const w = math::expm1(math::min(-(a * x.lw / x.nw), most));
+        P const l = math::expm1(math::min(-(a * x.ll / x.nl), most));
         link const s = logistic((l - w) / a - P(0.25F), two);
         return by_hand{s.value, s.slope * (w + one) / x.nw, -(s.slope * (l + one) / x.nl)};
     });
     compare<false>("orpo", loss::orpo{}, [=](seen const& x) {
-        P const w = x.lw / x.nw, l = x.ll / x.nl;
+        P const tiny(-0x1p-63F);
+        P const w = math::min(x.lw / x.nw, tiny), l = math::min(x.ll / x.nl, tiny);
         P const not_w = -math::expm1(w), not_l = -math::expm1(l);
-        link const s = soft(l - w + math::log(not_w / not_l));
+        link const s = soft((l - math::log1mexp(l)) - (w - math::log1mexp(w)));
         return by_hand{b * s.value - w, (-(b * s.slope) / not_w - one) / x.nw,
                        b * s.slope / not_l / x.nl};
     });

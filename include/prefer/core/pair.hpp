@@ -37,7 +37,7 @@ struct response {
 private:
     PREFER_HOST_DEVICE constexpr S per_token(S const& total) const {
         using math::select;
-        return select(length <= real(0), S(real(0)), total / length);
+        return total * select(length <= real(0), real(0), real(1) / length);
     }
 };
 

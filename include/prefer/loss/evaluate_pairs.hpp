@@ -285,8 +285,9 @@ bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, 
     auto const look = [&](bool given, input_block<C> const& column, auto const& is_good) {
         if (!given) return;
         for (::std::size_t j = 0; j < n; j += lane_count<P>) {
-            auto const masked = block.weights.template lanes<P>(j) <= zero;
-            good = good && (masked || is_good(column.template lanes<P>(j)));
+            auto const here = is_good(column.template lanes<P>(j));
+            good = good &&
+                   (batch.has_weights ? here || block.weights.template lanes<P>(j) <= zero : here);
         }
     };
     auto const finite = [](P const& x) { return math::is_finite(x); };

@@ -323,7 +323,7 @@ PREFER_HOST_DEVICE dual<T, N> log_sigmoid(dual<T, N> const& x) {
 
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> log1mexp(dual<T, N> const& x) {
-    return chain(T(log1mexp(x.value)), T(-1 / abs(expm1(-x.value))), x);
+    return chain(T(log1mexp(x.value)), T(-exp(x.value) / abs(expm1(x.value))), x);
 }
 
 template <class T, ::std::size_t N>

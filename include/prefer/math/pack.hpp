@@ -120,7 +120,13 @@ struct pack {
 
     T operator[](::std::size_t lane) const { return v[lane]; }
 
-    pack operator-() const { return pack(-v); }
+    /// By its sign bit, so that compilers see that |-x| is |x| and take an exponential of it once.
+    pack operator-() const {
+        using bits = typename mask<T, N>::vector;
+        using word = detail::bits_of<T>;
+        return pack(::std::bit_cast<vector>(::std::bit_cast<bits>(v) ^
+                                            (::std::numeric_limits<word>::min() - bits{})));
+    }
     friend pack operator+(pack const& a, pack const& b) { return pack(a.v + b.v); }
     friend pack operator-(pack const& a, pack const& b) { return pack(a.v - b.v); }
     friend pack operator*(pack const& a, pack const& b) { return pack(a.v * b.v); }
@@ -331,17 +337,20 @@ pack<T, N> exp(pack<T, N> const& x) {
     return (y.exp_m1 + P(T(1))) * y.first * y.second;
 }
 
+/// The exponential of the same x is the same reduction, which a compiler takes once.
 template <class T, ::std::size_t N>
 pack<T, N> expm1(pack<T, N> const& x) {
     using P = pack<T, N>;
     using constants = detail::pack_constants<T>;
     P const below = select(x > P(constants::over), P(constants::over), x);
-    P const inside = select(below < P(constants::minus_one), P(constants::minus_one), below);
-    detail::reduced<T, N> const y(inside);
+    detail::reduced<T, N> const y(select(below < P(constants::under), P(constants::under), below));
     // (e^r - 1)·2^n + (2^n - 1), in units of 2^n; the last digit of 1 - 2^-n is 2^-60 or larger.
-    P const n = select(y.n > P(T(60)), P(T(60)), y.n);
+    P const capped = select(y.n > P(T(60)), P(T(60)), y.n);
+    P const n = select(capped < P(T(-60)), P(T(-60)), capped);
     P const unit = detail::power_of_two(P(constants::rounder) - n);
-    return select(abs(x) <= P(T(0)), x, (y.exp_m1 + (P(T(1)) - unit)) * y.first * y.second);
+    P const inside = (y.exp_m1 + (P(T(1)) - unit)) * y.first * y.second;
+    P const at_least = select(x < P(constants::minus_one), P(T(-1)), inside);
+    return select(abs(x) <= P(T(0)), x, at_least);
 }
 
 namespace detail {
@@ -418,6 +427,19 @@ pack<T, N> log1p(pack<T, N> const& x) {
     P const positive = select(x <= P(largest<T>), inside, x);
     P const none = select(x < P(T(-1)), P(quiet_nan<T>), P(-infinity<T>));
     return select(x <= P(T(-1)), none, positive);
+}
+
+/// log(1 - e^x) for x <= 0, with one logarithm for both branches; see log1mexp.hpp.
+template <class T, ::std::size_t N>
+pack<T, N> log1mexp(pack<T, N> const& x) {
+    using P = pack<T, N>;
+    auto const small = x > P(T(-0.693147180559945309417L));  // is 1 - e^x
+    P const e = exp(x);
+    P const u = select(small, -expm1(x), P(T(1)) - e);
+    P const lost = select(small, P(T(0)), ((P(T(1)) - u) - e) / u);
+    P const inside = log(u) + lost;
+    P const below = select(x < P(T(0)), inside, P(-infinity<T>));
+    return select(x <= P(T(0)), below, P(quiet_nan<T>));
 }
 
 #else
