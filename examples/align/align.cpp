@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
-#include <variant>
 
 namespace {
 
@@ -36,7 +35,7 @@ int main(int argc, char** argv) {
         auto const settings = align::parse_options(argc, argv);
         if (!settings) return EXIT_SUCCESS;
         align::job const work = align::make_job(*settings);
-        std::visit([&](auto const& loss) { align::run(*settings, work, loss)(); }, settings->loss);
+        align::run(*settings, work)();
         return EXIT_SUCCESS;
     } catch (align::usage_error const& error) {
         complain(error.what());

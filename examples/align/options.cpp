@@ -13,9 +13,6 @@
 namespace align {
 namespace {
 
-using prefer::log_probs;
-using prefer::loss::ipo_target;
-
 /// Defaults that depend on the job: the embedded task, or a file of real text.
 struct sizes {
     std::size_t sft_steps, steps, batch;
@@ -50,112 +47,13 @@ std::string both(std::size_t embedded, std::size_t file) {
     return both(static_cast<double>(embedded), static_cast<double>(file));
 }
 
-/// The parameters of losses, as given.
-struct loss_options {
-    std::optional<double> beta;
-    std::optional<double> smoothing;
-    std::optional<std::string> ipo_log_probs;
-    std::optional<std::string> ipo_target;
-    std::optional<double> margin;
-    std::optional<double> nll_weight;
-    std::optional<std::string> nll_of;
-};
-
-log_probs parse_log_probs(std::string const& text) {
-    return text == "averaged" ? log_probs::averaged : log_probs::summed;
-}
-
-char const* name_of(log_probs which) {
-    return which == log_probs::averaged ? "averaged" : "summed";
-}
-
-constexpr char const* half_beta = "half-beta";
-constexpr char const* half_inverse_beta = "half-inverse-beta";
-
-any_loss make_loss(std::string const& name, loss_options const& given) {
-    if (name == "dpo") {
-        prefer::loss::dpo loss;
-        loss.beta = given.beta.value_or(loss.beta);
-        loss.label_smoothing = given.smoothing.value_or(loss.label_smoothing);
-        return loss;
+/// "NAME=VALUE" of --set.
+std::pair<std::string, std::string> parse_parameter(std::string const& text) {
+    std::size_t const sign = text.find('=');
+    if (sign == 0 || sign == std::string::npos) {
+        throw usage_error("--set " + text + ": this is not NAME=VALUE");
     }
-    if (name == "robust-dpo") {
-        prefer::loss::robust_dpo loss;
-        loss.beta = given.beta.value_or(loss.beta);
-        loss.label_smoothing = given.smoothing.value_or(loss.label_smoothing);
-        return loss;
-    }
-    if (name == "ipo") {
-        prefer::loss::ipo loss;
-        loss.beta = given.beta.value_or(loss.beta);
-        if (given.ipo_log_probs) loss.margin_of = parse_log_probs(*given.ipo_log_probs);
-        if (given.ipo_target) {
-            loss.target = *given.ipo_target == half_beta ? ipo_target::half_beta
-                                                         : ipo_target::half_inverse_beta;
-        }
-        return loss;
-    }
-    if (name == "hinge-norm") {
-        prefer::loss::hinge_norm loss;
-        loss.beta = given.beta.value_or(loss.beta);
-        return loss;
-    }
-    prefer::loss::slic loss;
-    loss.margin = given.margin.value_or(loss.margin);
-    loss.nll_weight = given.nll_weight.value_or(loss.nll_weight);
-    if (given.nll_of) loss.nll_of = parse_log_probs(*given.nll_of);
-    return loss;
-}
-
-/// The parameters of a loss by option, for the fingerprint.
-struct describe {
-    using list = std::vector<std::pair<std::string, std::string>>;
-
-    list operator()(prefer::loss::dpo const& l) const { return smoothed(l); }
-    list operator()(prefer::loss::robust_dpo const& l) const { return smoothed(l); }
-    list operator()(prefer::loss::ipo const& l) const {
-        return {
-            {"--beta", support::shortest(l.beta)},
-            {"--ipo-log-probs", name_of(l.margin_of)},
-            {"--ipo-target", l.target == ipo_target::half_beta ? half_beta : half_inverse_beta}};
-    }
-    list operator()(prefer::loss::hinge_norm const& l) const {
-        return {{"--beta", support::shortest(l.beta)}};
-    }
-    list operator()(prefer::loss::slic const& l) const {
-        return {{"--margin", support::shortest(l.margin)},
-                {"--nll-weight", support::shortest(l.nll_weight)},
-                {"--nll-of", name_of(l.nll_of)}};
-    }
-
-    template <class Loss>
-    static list smoothed(Loss const& l) {
-        return {{"--beta", support::shortest(l.beta)},
-                {"--smoothing", support::shortest(l.label_smoothing)}};
-    }
-};
-
-/// Which options a loss has; any other one of a loss is refused, since it would change nothing.
-void refuse_foreign_options(CLI::App const& app, std::string const& loss) {
-    struct owned {
-        char const* option;
-        std::vector<std::string> losses;
-    };
-    std::vector<owned> const all{
-        {"--beta", {"dpo", "robust-dpo", "ipo", "hinge-norm"}},
-        {"--smoothing", {"dpo", "robust-dpo"}},
-        {"--ipo-log-probs", {"ipo"}},
-        {"--ipo-target", {"ipo"}},
-        {"--margin", {"slic"}},
-        {"--nll-weight", {"slic"}},
-        {"--nll-of", {"slic"}},
-    };
-    for (auto const& [option, losses] : all) {
-        bool const used = std::find(losses.begin(), losses.end(), loss) != losses.end();
-        if (app.count(option) > 0 && !used) {
-            throw usage_error(std::string(option) + " has no effect with --loss " + loss);
-        }
-    }
+    return {text.substr(0, sign), text.substr(sign + 1)};
 }
 
 /// CLI11 takes a negative number for a huge unsigned one.
@@ -177,8 +75,8 @@ void require_rate(char const* option, double rate) {
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> settings::fingerprint() const {
-    std::vector<std::pair<std::string, std::string>> list{{"--loss", loss_name}};
-    for (auto const& entry : std::visit(describe{}, loss)) list.push_back(entry);
+    std::vector<std::pair<std::string, std::string>> list{{"--loss", loss.name}};
+    for (auto const& [name, value] : loss.parameters) list.emplace_back("--set " + name, value);
     auto const add = [&](char const* option, auto value) {
         list.emplace_back(option, support::shortest(static_cast<double>(value)));
     };
@@ -197,7 +95,6 @@ std::vector<std::pair<std::string, std::string>> settings::fingerprint() const {
 
 std::optional<settings> parse_options(int argc, char const* const* argv) {
     settings s;
-    loss_options given;
     CLI::App app("Fine-tunes a small byte-level language model on the chosen responses of "
                  "preferences, then\n"
                  "aligns it with a preference loss. Without --data it does so on a generated task "
@@ -220,35 +117,22 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
         ->type_name("SHARE")
         ->group("Data");
 
-    app.add_option("--loss", s.loss_name, "dpo, robust-dpo, ipo, hinge-norm or slic [dpo]")
-        ->check(CLI::IsMember({"dpo", "robust-dpo", "ipo", "hinge-norm", "slic"}))
+    std::string loss_name = "dpo";
+    std::string beta;
+    std::vector<std::string> parameters;
+    bool list_losses = false;
+    app.add_option("--loss", loss_name, "what preferences are aligned with [dpo]")
         ->type_name("NAME")
         ->group("Loss");
-    app.add_option("--beta", given.beta, "dpo, robust-dpo, ipo, hinge-norm: strength [0.1]")
+    app.add_option("--beta", beta, "short for --set beta=NUMBER")
         ->type_name("NUMBER")
         ->group("Loss");
-    app.add_option("--smoothing", given.smoothing,
-                   "dpo, robust-dpo: share of labels that are flipped [0; robust-dpo 0.1]")
-        ->type_name("SHARE")
+    app.add_option("--set", parameters, "a hyper-parameter of the loss; may be repeated")
+        ->allow_extra_args(false)
+        ->type_name("NAME=VALUE")
         ->group("Loss");
-    app.add_option("--ipo-log-probs", given.ipo_log_probs, "ipo: averaged or summed [averaged]")
-        ->check(CLI::IsMember({"averaged", "summed"}))
-        ->type_name("WHICH")
-        ->group("Loss");
-    app.add_option("--ipo-target", given.ipo_target,
-                   "ipo: half-inverse-beta, 1/(2 beta), or half-beta, beta/2 [half-inverse-beta]")
-        ->check(CLI::IsMember({half_inverse_beta, half_beta}))
-        ->type_name("WHICH")
-        ->group("Loss");
-    app.add_option("--margin", given.margin, "slic: margin in nats [1]")
-        ->type_name("NUMBER")
-        ->group("Loss");
-    app.add_option("--nll-weight", given.nll_weight, "slic: weight of the likelihood [0.1]")
-        ->type_name("NUMBER")
-        ->group("Loss");
-    app.add_option("--nll-of", given.nll_of, "slic: likelihood summed or averaged [summed]")
-        ->check(CLI::IsMember({"averaged", "summed"}))
-        ->type_name("WHICH")
+    app.add_flag("--list-losses", list_losses,
+                 "Print the losses, their hyper-parameters and defaults, and exit")
         ->group("Loss");
 
     std::optional<std::size_t> sft_steps, steps, batch, window, embedding, hidden;
@@ -317,9 +201,14 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
         throw usage_error(std::string(error.what()) + " (see --help)");
     }
 
-    refuse_foreign_options(app, s.loss_name);
-    s.loss = make_loss(s.loss_name, given);
-    std::visit([](auto const& loss) { loss.validate(); }, s.loss);
+    if (list_losses) {
+        std::cout << loss_table();
+        return std::nullopt;
+    }
+    parameter_texts given;
+    if (app.count("--beta") > 0) given.emplace_back("beta", beta);
+    for (std::string const& text : parameters) given.push_back(parse_parameter(text));
+    s.loss = make_loss(loss_name, given);
     for (char const* const option : {"--max-length", "--skip-bad"}) {
         if (app.count(option) > 0 && app.count("--data") == 0) {
             throw usage_error(std::string(option) + " has no effect without --data");

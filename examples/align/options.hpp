@@ -5,29 +5,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
-#include <prefer/loss/loss.hpp>
+#include "align/losses.hpp"
 
 namespace align {
 
-using any_loss = std::variant<prefer::loss::dpo, prefer::loss::robust_dpo, prefer::loss::ipo,
-                              prefer::loss::hinge_norm, prefer::loss::slic>;
-
-/// Options that make no sense; `what()` says which.
-class usage_error : public std::runtime_error {
-public:
-    using std::runtime_error::runtime_error;
-};
-
 struct settings {
     std::filesystem::path data;  ///< empty: the embedded task
-    std::string loss_name = "dpo";
-    any_loss loss;
+    named_loss loss = make_loss("dpo");
 
     std::size_t sft_steps = 0;
     std::size_t steps = 0;
@@ -53,7 +41,8 @@ struct settings {
     std::vector<std::pair<std::string, std::string>> fingerprint() const;
 };
 
-/// The settings of a command line; none where it only asked for help, which is then printed.
+/// The settings of a command line; none where it only asked for help or the list of losses, which
+/// is then printed.
 /// Throws `usage_error`, or the library's `value_error` for a loss with bad parameters.
 std::optional<settings> parse_options(int argc, char const* const* argv);
 

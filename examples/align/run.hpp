@@ -25,13 +25,11 @@
 
 namespace align {
 
-/// One run: fine-tune, align, report. A template over the loss only; nothing here knows which it
-/// is.
-template <prefer::pair_loss Loss>
+/// One run: fine-tune, align, report. Nothing here knows which loss it is.
 class run {
 public:
-    run(settings const& s, job const& work, Loss const& loss)
-        : settings_(s), job_(work), loss_(loss), fingerprint_(s.fingerprint()),
+    run(settings const& s, job const& work)
+        : settings_(s), job_(work), fingerprint_(s.fingerprint()),
           trainer_({.inputs = work.words.inputs(),
                     .outputs = work.words.outputs(),
                     .window = s.window,
@@ -135,7 +133,7 @@ private:
         support::progress bar("alignment", progress_.preference_steps, settings_.steps,
                               settings_.quiet);
         while (progress_.preference_steps < settings_.steps) {
-            auto const summary = trainer_.preference_step(loss_, settings_.rate);
+            auto const summary = trainer_.preference_step(settings_.loss.loss, settings_.rate);
             std::size_t const step = ++progress_.preference_steps;
             metrics::row row;
             row[metrics::phase] = 1;
@@ -150,7 +148,7 @@ private:
             row[metrics::log_prob_rejected] = summary.log_prob_rejected;
             row[metrics::gradient_scale] = summary.gradient_scale;
             if (evaluation_due(step, settings_.steps)) {
-                auto const held_out = trainer_.evaluate(loss_, trainer_.held_out());
+                auto const held_out = trainer_.evaluate(settings_.loss.loss, trainer_.held_out());
                 row[metrics::held_out_loss] = held_out.loss;
                 row[metrics::held_out_accuracy] = held_out.accuracy;
             }
@@ -211,12 +209,12 @@ private:
                         fixed(baseline.perplexity(job_.held_out), 3));
         }
 
-        out += "Alignment with " + settings_.loss_name + '\n';
-        auto const training = trainer_.evaluate(loss_, trainer_.training());
+        out += "Alignment with " + settings_.loss.name + '\n';
+        auto const training = trainer_.evaluate(settings_.loss.loss, trainer_.training());
         out += line("accuracy on training pairs", fixed(training.accuracy, 4));
         out += line("mean reward margin on training pairs", fixed(training.margin, 4));
         if (some_held_out) {
-            auto const held_out = trainer_.evaluate(loss_, trainer_.held_out());
+            auto const held_out = trainer_.evaluate(settings_.loss.loss, trainer_.held_out());
             double const n = static_cast<double>(held_out.pairs);
             double const error = std::sqrt(held_out.accuracy * (1 - held_out.accuracy) / n);
             out += line("accuracy on held-out pairs", fixed(held_out.accuracy, 4) + " +- " +
@@ -293,7 +291,7 @@ private:
             return out + '\n';
         };
         std::string out = "Samples at temperature 1, before and after alignment with " +
-                          settings_.loss_name + "\n";
+                          settings_.loss.name + "\n";
         for (std::size_t i = 0; i < prompts.size(); ++i) {
             out += "\nprompt  " + support::printable(prompts[i]) + '\n';
             out += say("before  ", i, before[i]);
@@ -304,7 +302,6 @@ private:
 
     settings settings_;
     job job_;
-    Loss loss_;
     fingerprint fingerprint_;
     trainer<scalar> trainer_;
     run_progress progress_;

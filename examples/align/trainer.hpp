@@ -11,6 +11,7 @@
 #include <prefer/prefer.hpp>
 
 #include "align/adam.hpp"
+#include "align/any_loss.hpp"
 #include "align/model.hpp"
 #include "align/shuffle.hpp"
 #include "align/vocabulary.hpp"
@@ -109,8 +110,7 @@ public:
     }
 
     /// One step of alignment with any loss over pairs.
-    template <prefer::pair_loss Loss>
-    prefer::pair_summary preference_step(Loss const& loss, double rate) {
+    prefer::pair_summary preference_step(any_loss const& loss, double rate) {
         std::vector<std::size_t> const chosen_pairs = preferences_.next(options_.batch);
         packed_sequences batch = pack(training_, chosen_pairs);
         forward(batch, policy_);
@@ -119,7 +119,7 @@ public:
         auto const [d_chosen, d_rejected] = halves(d_sequence);
         prefer::pair_gradients const gradients{d_chosen, d_rejected};
         auto const summary = with_pairs(batch, training_, chosen_pairs, [&](auto const& pairs) {
-            return prefer::evaluate_pairs(loss, pairs, gradients);
+            return loss.evaluate(pairs, gradients);
         });
 
         d_token_log_probs_.resize(batch.tokens.size());
@@ -129,15 +129,14 @@ public:
     }
 
     /// Loss and metrics over a whole set, which is too large for one batch: the sums add up.
-    template <prefer::pair_loss Loss>
-    prefer::pair_summary evaluate(Loss const& loss, preference_set const& set) {
+    prefer::pair_summary evaluate(any_loss const& loss, preference_set const& set) {
         prefer::pair_sums sums;
         for (std::size_t first = 0; first < set.pairs.size(); first += evaluation_batch) {
             std::vector<std::size_t> const some = range(first, set.pairs.size());
             packed_sequences batch = pack(set, some);
             forward(batch, policy_);
             sums += with_pairs(batch, set, some, [&](auto const& pairs) {
-                        return prefer::evaluate_pairs(loss, pairs);
+                        return loss.evaluate(pairs);
                     }).sums;
         }
         return prefer::summarize(sums);

@@ -4,16 +4,26 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 
 succeeds --help
 says "--loss NAME"
+succeeds --list-losses
+says "simpo       beta=2 gamma=0.25 gamma_is=ratio|absolute label_smoothing=0"
 
-complains "--loss" --loss best
+complains "there is no loss best; there are dpo, robust-dpo, ipo" --loss best
+complains "there is no loss hinge_norm" --loss hinge_norm
 complains "beta is -1, but must be finite and positive" --beta -1
 complains "beta is nan" --beta nan
-complains "label_smoothing is 0.5" --smoothing 0.5
-complains "--beta has no effect with --loss slic" --loss slic --beta 0.1
-complains "--smoothing has no effect with --loss ipo" --loss ipo --smoothing 0.1
-complains "--margin has no effect with --loss dpo" --margin 1
-complains "--ipo-target has no effect with --loss hinge-norm" --loss hinge-norm --ipo-target half-beta
-complains "--nll-of" --loss slic --nll-of both
+complains "beta cannot be 'much': dpo has beta=0.1 label_smoothing=0" --beta much
+complains "beta cannot be '': dpo has" --set beta=
+complains "beta cannot be '0.1 '" --set "beta=0.1 "
+complains "beta is given twice" --beta 0.1 --set beta=0.1
+complains "beta is given twice" --set beta=0.2 --set beta=0.1
+complains "label_smoothing is 0.5" --set label_smoothing=0.5
+complains "the loss slic has no beta; it has margin=1 nll_weight=0.1" --loss slic --beta 0.1
+complains "the loss ipo has no label_smoothing" --loss ipo --set label_smoothing=0.1
+complains "the loss dpo has no gamma" --set gamma=1
+complains "nll_of cannot be 'both': slic has" --loss slic --set nll_of=both
+complains "--set beta: this is not NAME=VALUE" --set beta
+complains "--set =1: this is not NAME=VALUE" --set =1
+complains "surplus" --set beta=0.2 surplus
 complains "--max-length has no effect without --data" --max-length 100
 complains "--skip-bad has no effect without --data" --skip-bad
 complains "--steps" --steps many

@@ -33,7 +33,9 @@ succeeds "${options[@]}" --out parts --save-every 7 --resume
 says "Resumed after 250 steps of fine-tuning and 250 of alignment."
 cmp whole/metrics.csv parts/metrics.csv
 
-complains "--beta was 0.1 there and is 0.2 now" "${options[@]}" --beta 0.2 --out parts --resume
+complains "--set beta was 0.1 there and is 0.2 now" "${options[@]}" --beta 0.2 --out parts --resume
+complains "--set margin_of was summed there and is averaged now" "${options[@]}" \
+    --set margin_of=averaged --out parts --resume
 complains "--loss was dpo there and is slic now" "${options[@]}" --loss slic --out parts --resume
 complains "--seed was 1 there and is 3 now" "${options[@]}" --seed 3 --out parts --resume
 complains "the data was" "${options[@]}" --data "$data/strings.jsonl" --out parts --resume \
