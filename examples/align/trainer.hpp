@@ -116,7 +116,7 @@ public:
         forward(batch, policy_);
 
         std::vector<double> d_sequence(batch.size());
-        auto const [d_chosen, d_rejected] = halves(d_sequence);
+        auto const [d_chosen, d_rejected] = prefer::chosen_and_rejected_halves(d_sequence);
         prefer::pair_gradients const gradients{d_chosen, d_rejected};
         auto const summary = with_pairs(batch, training_, chosen_pairs, [&](auto const& pairs) {
             return loss.evaluate(pairs, gradients);
@@ -231,13 +231,6 @@ private:
         return batch;
     }
 
-    template <class T>
-    static auto halves(std::vector<T>& values) {
-        auto const all = prefer::as_vector(values);
-        std::size_t const half = all.size() / 2;
-        return std::pair(all.slice(0, half), all.slice(half, half));
-    }
-
     /// Calls `use` with the pairs of a batch that went through `forward`.
     template <class Use>
     auto with_pairs(packed_sequences const& batch, preference_set const& set,
@@ -252,8 +245,8 @@ private:
             reference_chosen.push_back(set.reference_chosen[i]);
             reference_rejected.push_back(set.reference_rejected[i]);
         }
-        auto const [policy_chosen, policy_rejected] = halves(log_probs);
-        auto const [length_chosen, length_rejected] = halves(lengths);
+        auto const [policy_chosen, policy_rejected] = prefer::chosen_and_rejected_halves(log_probs);
+        auto const [length_chosen, length_rejected] = prefer::chosen_and_rejected_halves(lengths);
         return use(
             prefer::pair_batch(policy_chosen, policy_rejected, reference_chosen, reference_rejected)
                 .with_lengths(length_chosen, length_rejected));

@@ -180,4 +180,28 @@ private:
 template <class C, class R>
 pair_gradients(C&&, R&&) -> pair_gradients<vector_element_t<C>>;
 
+/// One vector `[2B]` as what pairs are made of; see `chosen_and_rejected_halves`.
+template <class T>
+struct pair_halves {
+    vector_view<T> chosen;
+    vector_view<T> rejected;
+};
+
+/// The halves of a vector `[2B]`, as views: the numbers of B chosen responses, then those of the
+/// rejected ones in the same order. That is how trainers run both through the model at once; it
+/// works for log-probs, lengths and, where the vector is not const, gradients. No copy. O(1).
+/// Throws `shape_error` for an odd size.
+template <class X>
+auto chosen_and_rejected_halves(X&& both) {
+    auto const all = as_vector(::std::forward<X>(both));
+    ::std::size_t const half = all.size() / 2;
+    if (all.size() != 2 * half) {
+        throw shape_error(
+            detail::message("prefer::chosen_and_rejected_halves: the vector has size ", all.size(),
+                            ", but must have an even one"));
+    }
+    using T = typename decltype(as_vector(::std::forward<X>(both)))::element_type;
+    return pair_halves<T>{all.slice(0, half), all.slice(half, half)};
+}
+
 }  // namespace prefer

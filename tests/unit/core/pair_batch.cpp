@@ -75,4 +75,35 @@ TEST_CASE("gradients view what they write") {
     CHECK(gradients.d_policy_chosen.data() == chosen.data());
 }
 
+TEST_CASE("one vector for both responses: chosen, then rejected") {
+    std::vector<double> const log_probs{-1, -2, -3, -4, -5, -6};
+    std::vector<std::int32_t> const lengths{1, 2, 3, 4, 5, 6};
+    std::vector<double> d(6);
+    auto const [chosen, rejected] = prefer::chosen_and_rejected_halves(log_probs);
+    auto const [few, many] = prefer::chosen_and_rejected_halves(lengths);
+    auto const [d_chosen, d_rejected] = prefer::chosen_and_rejected_halves(d);
+    auto const batch = pair_batch{chosen, rejected}.with_lengths(few, many);
+    CHECK(batch.size() == 3);
+    CHECK(batch.policy_chosen.data() == log_probs.data());
+    CHECK(batch.policy_rejected.data() == log_probs.data() + 3);
+    CHECK(batch.policy_rejected.size() == 3);
+    CHECK(batch.length_rejected[2] == 6);
+    pair_gradients const gradients{d_chosen, d_rejected};
+    gradients.d_policy_rejected[0] = 7;
+    CHECK_CLOSE(d[3], 7.0, prefer::test::family::exact);
+
+    // A strided view; and no pairs.
+    auto const strided =
+        prefer::chosen_and_rejected_halves(prefer::vector_view(log_probs.data() + 1, 2, 4));
+    CHECK_CLOSE(strided.chosen[0], -2.0, prefer::test::family::exact);
+    CHECK_CLOSE(strided.rejected[0], -6.0, prefer::test::family::exact);
+    std::vector<double> const none;
+    CHECK(prefer::chosen_and_rejected_halves(none).chosen.empty());
+}
+
+TEST_CASE("an odd size has no halves") {
+    std::vector<float> const three{1, 2, 3};
+    CHECK_THROWS_AS(prefer::chosen_and_rejected_halves(three), prefer::shape_error);
+}
+
 }  // namespace
