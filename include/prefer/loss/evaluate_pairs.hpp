@@ -409,7 +409,7 @@ pair_sums evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch,
 ///
 /// `loss` is any `pair_loss`: one of `prefer::loss::`, a struct or a lambda of the caller's. Shapes
 /// `[B]` throughout; gradients are written whole: weight·∂loss/∂log π / normalizer. Each pair is
-/// computed in the element type (float for 16-bit elements); sums run in double, in pair order.
+/// computed in the element type (float for 16-bit elements); sums run in double, lane by lane.
 /// Pairs of weight 0 are masked: not read, not counted, gradient exactly 0.
 ///
 /// Errors before anything is written: `shape_error` for sizes that differ; `value_error` for a bad
