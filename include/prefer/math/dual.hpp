@@ -323,7 +323,12 @@ PREFER_HOST_DEVICE dual<T, N> log_sigmoid(dual<T, N> const& x) {
 
 template <class T, ::std::size_t N>
 PREFER_HOST_DEVICE dual<T, N> log1mexp(dual<T, N> const& x) {
-    return chain(T(log1mexp(x.value)), T(-exp(x.value) / abs(expm1(x.value))), x);
+    T const value = log1mexp(x.value);
+    if constexpr (is_pack<T>) {  // which takes e^x and e^x - 1 together
+        return chain(value, T(-exp(x.value) / abs(expm1(x.value))), x);
+    } else {
+        return chain(value, T(-1 / abs(expm1(-x.value))), x);
+    }
 }
 
 template <class T, ::std::size_t N>

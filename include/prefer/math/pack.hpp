@@ -208,12 +208,12 @@ mask<T, N> is_finite(pack<T, N> const& x) {
 
 template <class T, ::std::size_t N>
 pack<T, N> max(pack<T, N> const& a, pack<T, N> const& b) {
-    return select(a >= b || is_nan(a), a, b);
+    return select(b > a || is_nan(b), b, a);
 }
 
 template <class T, ::std::size_t N>
 pack<T, N> min(pack<T, N> const& a, pack<T, N> const& b) {
-    return select(a <= b || is_nan(a), a, b);
+    return select(b < a || is_nan(b), b, a);
 }
 
 template <class T, ::std::size_t N>
@@ -414,7 +414,7 @@ template <class T, ::std::size_t N>
 pack<T, N> log1p_of_fraction(pack<T, N> const& x) {
     using P = pack<T, N>;
     P const u = P(T(1)) + x;
-    return detail::log_of_normal(u) + (x - (u - P(T(1)))) / u;
+    return detail::log_of_normal(u) + (x - (u - P(T(1)))) * (P(T(1)) / u);
 }
 
 /// log(1 + x) by log u, u = 1 + x as rounded, with the rounding put back.

@@ -10,7 +10,12 @@ namespace detail {
 /// sigmoid(x), given e^-|x|.
 template <real_number T>
 PREFER_HOST_DEVICE T sigmoid_from(T x, T e) {
-    return select(x < T(0), e, T(1)) / (T(1) + e);
+    T const part = select(x < T(0), e, T(1));
+    if constexpr (is_pack<T>) {
+        return part * (T(1) / (T(1) + e));  // the reciprocal serves log1p(e) beside it as well
+    } else {
+        return part / (T(1) + e);
+    }
 }
 
 }  // namespace detail
