@@ -19,7 +19,7 @@ namespace {
 
 namespace loss = prefer::loss;
 namespace math = prefer::math;
-using P = math::lanes_t<float>;
+using P = math::register_t<float>;
 constexpr std::size_t lanes = sizeof(P) / sizeof(float);
 
 struct data {

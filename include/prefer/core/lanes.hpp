@@ -20,27 +20,38 @@ template <class P>
 inline constexpr ::std::size_t lane_count = sizeof(P) / sizeof(math::lane_t<P>);
 
 /// The numbers in a block, which stays in the first-level cache.
-inline constexpr ::std::size_t block_size = 256;
+inline constexpr ::std::size_t block_size = 512;
 
 /// No pack is wider; blocks are filled up to a multiple of it.
-inline constexpr ::std::size_t most_lanes = 8;
+inline constexpr ::std::size_t most_lanes = 16;
 
 /// Whether the last pack of `n` numbers is full, whatever the pack.
 constexpr bool fills_packs(::std::size_t n) {
     return n % most_lanes == 0;
 }
 
+/// Copies of one register each: a compiler keeps those out of memory.
 template <class P>
 P load_lanes(math::lane_t<P> const* from) {
     static_assert(lane_count<P> <= most_lanes);
-    P lanes;
-    ::std::memcpy(static_cast<void*>(&lanes), from, sizeof(P));
-    return lanes;
+    if constexpr (requires { typename P::part; }) {
+        using part = typename P::part;
+        return {load_lanes<part>(from), load_lanes<part>(from + lane_count<part>)};
+    } else {
+        P lanes;
+        ::std::memcpy(static_cast<void*>(&lanes), from, sizeof(P));
+        return lanes;
+    }
 }
 
 template <class P>
 void store_lanes(P const& lanes, math::lane_t<P>* to) {
-    ::std::memcpy(to, &lanes, sizeof(P));
+    if constexpr (requires { typename P::part; }) {
+        store_lanes(lanes.first, to);
+        store_lanes(lanes.second, to + lane_count<typename P::part>);
+    } else {
+        ::std::memcpy(to, &lanes, sizeof(P));
+    }
 }
 
 /// A block of a vector that is read. Until it is read, every number is the one of construction.
@@ -73,6 +84,22 @@ public:
         }
         for (::std::size_t j = n; !fills_packs(j); ++j) numbers_[j] = C(0);
         at_ = numbers_;
+    }
+
+    /// The same of integers, and whether none of them is negative.
+    template <class T>
+    bool read_counts(vector_view<T const> const& view, ::std::size_t first, ::std::size_t n) {
+        read(view, first, n);
+        T lowest = 0;
+        if (view.stride() == 1) {
+            T const* const from = view.data() + first;
+            for (::std::size_t j = 0; j < n; ++j) lowest = from[j] < lowest ? from[j] : lowest;
+        } else {
+            for (::std::size_t j = 0; j < n; ++j) {
+                lowest = view[first + j] < lowest ? view[first + j] : lowest;
+            }
+        }
+        return !(lowest < 0);
     }
 
     /// A block of which the first `n` numbers are `number`, and the rest of the last pack is 0.
@@ -139,7 +166,14 @@ public:
         for (::std::size_t k = 0; k < math::doubles_in<P>; ++k) parts_[k] += math::as_double(x, k);
     }
 
-    /// Finite as long as no number is infinite or NaN (or their sum too large for a double).
+    /// The sums of the lanes: finite as long as no number was infinite or NaN (or a sum too large for
+    /// a double).
+    auto lanes() const {
+        auto sum = parts_[0];
+        for (::std::size_t k = 1; k < math::doubles_in<P>; ++k) sum += parts_[k];
+        return sum;
+    }
+
     double total() const {
         double sum = 0;
         for (auto const& part : parts_) {
@@ -154,39 +188,28 @@ private:
     decltype(math::as_double(P(), 0)) parts_[math::doubles_in<P>]{};
 };
 
-/// How often a comparison of packs of the type P held, over fewer than 2^31 packs.
+/// How often a comparison of packs of the type P held, over fewer than 2^30 packs.
 template <class P>
 class lane_count_sum {
 public:
     template <class Mask>
     void add(Mask const& held) {
-        if constexpr (math::is_pack<P>) {
-            counts_ -= held.v;
-        } else {
-            counts_ += held ? 1 : 0;
-        }
+        minus_counts_ += math::minus_held(held);
     }
 
     double total() const {
+        double sum = 0;
         if constexpr (math::is_pack<P>) {
-            double sum = 0;
-            for (::std::size_t j = 0; j < lane_count<P>; ++j)
-                sum += static_cast<double>(counts_[j]);
-            return sum;
+            constexpr ::std::size_t lanes = sizeof(minus_counts_) / sizeof(minus_counts_[0]);
+            for (::std::size_t j = 0; j < lanes; ++j) sum -= static_cast<double>(minus_counts_[j]);
         } else {
-            return static_cast<double>(counts_);
+            sum -= static_cast<double>(minus_counts_);
         }
+        return sum;
     }
 
 private:
-    static auto zero() {
-        if constexpr (math::is_pack<P>) {
-            return typename decltype(P() < P())::vector{};
-        } else {
-            return ::std::size_t{0};
-        }
-    }
-    decltype(zero()) counts_ = zero();
+    decltype(math::minus_held(P() < P())) minus_counts_{};
 };
 
 }  // namespace prefer::detail

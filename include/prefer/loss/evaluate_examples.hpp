@@ -297,9 +297,10 @@ struct example_lane_sums {
 /// The loop over a block, a pack of examples at a time; see `evaluate_pair_block`.
 template <bool Weighted, class P, class L, class C>
 PREFER_FLATTEN void evaluate_example_block(L const& given_loss, example_block<C> const& block,
-                                           ::std::size_t n, bool reads_the_reference, C share,
+                                           ::std::size_t n, bool reads_reference, C share,
                                            C* d_policy, example_lane_sums<P>& all_sums) {
     L const loss = given_loss;
+    bool const reads = reads_reference_by_type<L>(reads_reference);
     example_lane_sums<P> sums = all_sums;
     P const zero(C(0));
     P const one(C(1));
@@ -317,7 +318,7 @@ PREFER_FLATTEN void evaluate_example_block(L const& given_loss, example_block<C>
 
         sums.weighted_loss.add(Weighted ? counted(y.loss * weight) : y.loss);
         sums.scale.add(counted(math::abs(y.d_policy)));
-        P const reward = loss::reward(loss, x.completion, reads_the_reference);
+        P const reward = loss::reward(loss, x.completion, reads);
         auto const add_where = [&](auto const& mine, typename example_lane_sums<P>::side& side) {
             side.examples.add(mine);
             side.loss.add(math::select(mine, y.loss, zero));
@@ -351,7 +352,7 @@ example_sums evaluate_examples_loop(L const& loss, example_batch<T, Length, Labe
         auto const evaluate = weighted ? evaluate_example_block<true, P, L, C>
                                        : evaluate_example_block<false, P, L, C>;
         evaluate(loss, block, n, reads, share, d, sums);
-        if (!good || math::is_nan(sums.weighted_loss.total())) {
+        if (!good || math::any_of(math::is_nan(sums.weighted_loss.lanes()))) {
             check_each_example(loss, batch, first, first + n);
         }
         d_policy.close(d, first, n);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <type_traits>
 
 #include <prefer/core/backend.hpp>
 #include <prefer/core/element.hpp>
@@ -105,6 +106,16 @@ template <class L>
 bool reads_reference(L const& loss, bool given) {
     if constexpr (requires { loss.inputs(); }) return loss.inputs().reference;
     return given;
+}
+
+/// The same where the type of the loss says it, so that a loop need not ask.
+template <class L>
+constexpr bool reads_reference_by_type(bool otherwise) {
+    if constexpr (requires { ::std::bool_constant<L::inputs().reference>(); }) {
+        return L::inputs().reference;
+    } else {
+        return otherwise;
+    }
 }
 
 /// What a loss reads and the batch lacks, or the batch has and the loss would ignore, is an error.
@@ -244,6 +255,7 @@ struct pair_block {
     input_block<C> length_chosen{math::quiet_nan<C>}, length_rejected{math::quiet_nan<C>};
     input_block<C> score_chosen{math::quiet_nan<C>}, score_rejected{math::quiet_nan<C>};
     input_block<C> labels{1}, offsets{0}, weights{1};
+    bool good_lengths = true;
 
     template <class T, class Length>
     void read(pair_batch<T, Length> const& batch, ::std::size_t first, ::std::size_t n) {
@@ -254,8 +266,10 @@ struct pair_block {
         read(true, batch.policy_rejected, policy_rejected);
         read(batch.has_reference, batch.reference_chosen, reference_chosen);
         read(batch.has_reference, batch.reference_rejected, reference_rejected);
-        read(batch.has_lengths, batch.length_chosen, length_chosen);
-        read(batch.has_lengths, batch.length_rejected, length_rejected);
+        if (batch.has_lengths) {
+            bool const chosen = length_chosen.read_counts(batch.length_chosen, first, n);
+            good_lengths = length_rejected.read_counts(batch.length_rejected, first, n) && chosen;
+        }
         read(batch.has_scores, batch.score_chosen, score_chosen);
         read(batch.has_scores, batch.score_rejected, score_rejected);
         read(batch.has_labels, batch.labels, labels);
@@ -291,13 +305,10 @@ bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, 
         }
     };
     auto const finite = [](P const& x) { return math::is_finite(x); };
-    auto const not_negative = [&](P const& x) { return x >= zero; };
     auto const in_unit = [&](P const& x) { return x >= zero && x <= P(C(1)); };
     bool const unread = batch.has_reference && !reads_the_reference;
     look(unread, block.reference_chosen, finite);
     look(unread, block.reference_rejected, finite);
-    look(batch.has_lengths, block.length_chosen, not_negative);
-    look(batch.has_lengths, block.length_rejected, not_negative);
     look(batch.has_scores, block.score_chosen, finite);
     look(batch.has_scores, block.score_rejected, finite);
     look(batch.has_labels, block.labels, in_unit);
@@ -308,7 +319,7 @@ bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, 
             good = good && w >= zero && math::is_finite(w);
         }
     }
-    return math::all_of(good);
+    return block.good_lengths && math::all_of(good);
 }
 
 /// The running sums of `pair_sums`, lane by lane.
@@ -320,9 +331,9 @@ struct pair_lane_sums {
 
     /// False where some log-prob was infinite or NaN, or some loss NaN.
     bool all_defined() const {
-        double const log_probs = log_prob_chosen.total() + log_prob_rejected.total() +
-                                 reward_chosen.total() + reward_rejected.total();
-        return math::is_finite(log_probs) && !math::is_nan(weighted_loss.total());
+        auto const log_probs = log_prob_chosen.lanes() + log_prob_rejected.lanes() +
+                               reward_chosen.lanes() + reward_rejected.lanes();
+        return math::all_of(math::is_finite(log_probs) && !math::is_nan(weighted_loss.lanes()));
     }
 
     pair_sums total(::std::size_t pairs) const {
@@ -342,9 +353,10 @@ struct pair_lane_sums {
 /// Without `Weighted`, all weights are 1.
 template <bool Weighted, class P, class L, class C>
 PREFER_FLATTEN void evaluate_pair_block(L const& given_loss, pair_block<C> const& block,
-                                        ::std::size_t n, bool reads_the_reference, C share,
-                                        C* d_chosen, C* d_rejected, pair_lane_sums<P>& all_sums) {
+                                        ::std::size_t n, bool reads_reference, C share, C* d_chosen,
+                                        C* d_rejected, pair_lane_sums<P>& all_sums) {
     L const loss = given_loss;  // copies, which no store to the gradients can change
+    bool const reads = reads_reference_by_type<L>(reads_reference);
     pair_lane_sums<P> sums = all_sums;
     P const zero(C(0));
     P const one(C(1));
@@ -356,21 +368,21 @@ PREFER_FLATTEN void evaluate_pair_block(L const& given_loss, pair_block<C> const
             return Weighted ? math::select(masked, zero, x) : x;
         };
 
-        auto const y = loss::value_and_grad(loss, p);
+        auto const y = dual_of_loss(loss, p);
         P const part = Weighted ? weight * P(share) : P(share);
-        store_lanes(counted(y.d_chosen * part), d_chosen + j);
-        store_lanes(counted(y.d_rejected * part), d_rejected + j);
+        store_lanes(counted(y.gradient[0] * part), d_chosen + j);
+        store_lanes(counted(y.gradient[1] * part), d_rejected + j);
 
-        P const chosen = loss::reward(loss, p.chosen, reads_the_reference);
-        P const rejected = loss::reward(loss, p.rejected, reads_the_reference);
-        sums.weighted_loss.add(Weighted ? counted(y.loss * weight) : y.loss);
+        P const chosen = loss::reward(loss, p.chosen, reads);
+        P const rejected = loss::reward(loss, p.rejected, reads);
+        sums.weighted_loss.add(Weighted ? counted(y.value * weight) : y.value);
         sums.correct.add(!masked && chosen > rejected);
         sums.ties.add(!masked && chosen <= rejected && chosen >= rejected);
         sums.reward_chosen.add(counted(chosen));
         sums.reward_rejected.add(counted(rejected));
         sums.log_prob_chosen.add(counted(p.chosen.policy));
         sums.log_prob_rejected.add(counted(p.rejected.policy));
-        sums.scale.add(counted(math::abs(y.d_chosen) + math::abs(y.d_rejected)));
+        sums.scale.add(counted(math::abs(y.gradient[0]) + math::abs(y.gradient[1])));
     }
     all_sums = sums;
 }

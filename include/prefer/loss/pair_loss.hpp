@@ -83,6 +83,20 @@ concept declares_no_reference =
 
 }  // namespace detail
 
+namespace detail {
+
+/// The loss of a pair as a dual number of its two log-probs.
+template <class L, class T>
+PREFER_HOST_DEVICE pair_dual<T> dual_of_loss(L const& loss, pair<T> const& p) {
+    using S = pair_dual<T>;
+    auto const variable = [](response<T> const& r, ::std::size_t index) {
+        return response<S>{S::variable(r.policy, index), r.reference, r.length, r.score};
+    };
+    return loss(pair<S>{variable(p.chosen, 0), variable(p.rejected, 1), p.label, p.offset});
+}
+
+}  // namespace detail
+
 namespace loss {
 
 /// A hyper-parameter of a loss: its name, and the member that holds it. What `parameters()` lists;
@@ -110,12 +124,7 @@ struct pair_gradient {
 /// number again (then the gradient has derivatives too). Runs on a device; checks nothing.
 template <class L, class T>
 PREFER_HOST_DEVICE pair_gradient<T> value_and_grad(L const& loss, pair<T> const& p) {
-    using S = detail::pair_dual<T>;
-    auto const variable = [](response<T> const& r, ::std::size_t index) {
-        return response<S>{S::variable(r.policy, index), r.reference, r.length, r.score};
-    };
-    pair<S> const q{variable(p.chosen, 0), variable(p.rejected, 1), p.label, p.offset};
-    S const y = static_cast<S>(loss(q));
+    detail::pair_dual<T> const y = detail::dual_of_loss(loss, p);
     return {y.value, y.gradient[0], y.gradient[1]};
 }
 
@@ -132,7 +141,7 @@ PREFER_HOST_DEVICE example_gradient<T> value_and_grad(L const& loss, example<T> 
     using S = math::dual<T>;
     response<T> const& r = x.completion;
     example<S> const q{{S::variable(r.policy), r.reference, r.length, r.score}, x.label};
-    S const y = static_cast<S>(loss(q));
+    S const y = loss(q);
     return {y.value, y.gradient[0]};
 }
 

@@ -27,7 +27,12 @@ PREFER_HOST_DEVICE constexpr bool any_of(bool condition) {
     return condition;
 }
 
-/// A pack in double, in so many parts of at most its own size.
+/// What counts how often a comparison holds, lane by lane: -1 for each lane that does, or 1.
+PREFER_HOST_DEVICE constexpr ::std::ptrdiff_t minus_held(bool condition) {
+    return condition ? -1 : 0;
+}
+
+/// A pack in double, in so many parts of at most the size of a register. Two packs are added.
 template <real_number P>
 inline constexpr ::std::size_t doubles_in = is_pack<P> ? sizeof(double) / sizeof(lane_t<P>) : 1;
 
@@ -84,6 +89,11 @@ struct mask {
         return false;
     }
 };
+
+template <class T, ::std::size_t N>
+typename mask<T, N>::vector minus_held(mask<T, N> const& m) {
+    return m.v;
+}
 
 template <class T, ::std::size_t N>
 bool any_of(mask<T, N> const& m) {
@@ -152,7 +162,7 @@ struct lane<pack<T, N>> {
 
 /// The pack that fills a vector register.
 template <::std::floating_point T>
-using lanes_t = pack<T, detail::register_bytes / sizeof(T)>;
+using register_t = pack<T, detail::register_bytes / sizeof(T)>;
 
 namespace detail {
 
@@ -442,7 +452,188 @@ pack<T, N> log1mexp(pack<T, N> const& x) {
     return select(x <= P(T(0)), below, P(quiet_nan<T>));
 }
 
+/// The comparison of two packs.
+template <class T, ::std::size_t N>
+struct masks {
+    mask<T, N> first;
+    mask<T, N> second;
+
+    friend masks operator&&(masks const& a, masks const& b) {
+        return {a.first && b.first, a.second && b.second};
+    }
+    friend masks operator||(masks const& a, masks const& b) {
+        return {a.first || b.first, a.second || b.second};
+    }
+    masks operator!() const { return {!first, !second}; }
+
+    template <class Any = void>
+    explicit operator bool() const {
+        return static_cast<bool>(mask<T, N>{});  // does not compile, and says why
+    }
+};
+
+/// Two packs as one scalar, so that a processor has two chains of dependent operations to work on at
+/// a time: a formula is one long chain, and a register alone would wait for each of its links.
+template <class T, ::std::size_t N>
+struct packs {
+    using part = pack<T, N>;
+
+    part first;
+    part second;
+
+    packs() = default;
+    packs(part const& a, part const& b) : first(a), second(b) {}
+
+    /// The same number in every lane.
+    template <class U>
+        requires ::std::is_arithmetic_v<U>
+    packs(U x) : first(x), second(x) {}
+
+    T operator[](::std::size_t lane) const { return lane < N ? first[lane] : second[lane - N]; }
+
+    packs operator-() const { return {-first, -second}; }
+    friend packs operator+(packs const& a, packs const& b) {
+        return {a.first + b.first, a.second + b.second};
+    }
+    friend packs operator-(packs const& a, packs const& b) {
+        return {a.first - b.first, a.second - b.second};
+    }
+    friend packs operator*(packs const& a, packs const& b) {
+        return {a.first * b.first, a.second * b.second};
+    }
+    friend packs operator/(packs const& a, packs const& b) {
+        return {a.first / b.first, a.second / b.second};
+    }
+    packs& operator+=(packs const& b) { return *this = *this + b; }
+    packs& operator-=(packs const& b) { return *this = *this - b; }
+    packs& operator*=(packs const& b) { return *this = *this * b; }
+    packs& operator/=(packs const& b) { return *this = *this / b; }
+
+    friend masks<T, N> operator<(packs const& a, packs const& b) {
+        return {a.first < b.first, a.second < b.second};
+    }
+    friend masks<T, N> operator>(packs const& a, packs const& b) {
+        return {a.first > b.first, a.second > b.second};
+    }
+    friend masks<T, N> operator<=(packs const& a, packs const& b) {
+        return {a.first <= b.first, a.second <= b.second};
+    }
+    friend masks<T, N> operator>=(packs const& a, packs const& b) {
+        return {a.first >= b.first, a.second >= b.second};
+    }
+};
+
+template <class T, ::std::size_t N>
+inline constexpr bool is_pack<packs<T, N>> = true;
+
+template <class T, ::std::size_t N>
+struct lane<packs<T, N>> {
+    using type = T;
+};
+
+/// What batch loops evaluate formulas on.
+template <::std::floating_point T>
+using lanes_t = packs<T, detail::register_bytes / sizeof(T)>;
+
+template <class T, ::std::size_t N>
+bool any_of(masks<T, N> const& m) {
+    return any_of(m.first || m.second);
+}
+
+template <class T, ::std::size_t N>
+bool all_of(masks<T, N> const& m) {
+    return all_of(m.first && m.second);
+}
+
+template <class T, ::std::size_t N>
+auto minus_held(masks<T, N> const& m) {
+    return minus_held(m.first) + minus_held(m.second);
+}
+
+template <class T, ::std::size_t N>
+auto as_double(packs<T, N> const& x, ::std::size_t k) {
+    return as_double(x.first, k) + as_double(x.second, k);
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> select(masks<T, N> const& m, packs<T, N> const& a, packs<T, N> const& b) {
+    return {select(m.first, a.first, b.first), select(m.second, a.second, b.second)};
+}
+
+template <class T, ::std::size_t N>
+masks<T, N> is_nan(packs<T, N> const& x) {
+    return {is_nan(x.first), is_nan(x.second)};
+}
+
+template <class T, ::std::size_t N>
+masks<T, N> is_finite(packs<T, N> const& x) {
+    return {is_finite(x.first), is_finite(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> max(packs<T, N> const& a, packs<T, N> const& b) {
+    return {max(a.first, b.first), max(a.second, b.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> min(packs<T, N> const& a, packs<T, N> const& b) {
+    return {min(a.first, b.first), min(a.second, b.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> abs(packs<T, N> const& x) {
+    return {abs(x.first), abs(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> detach(packs<T, N> const& x) {
+    return {detach(x.first), detach(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> sqrt(packs<T, N> const& x) {
+    return {sqrt(x.first), sqrt(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> exp(packs<T, N> const& x) {
+    return {exp(x.first), exp(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> expm1(packs<T, N> const& x) {
+    return {expm1(x.first), expm1(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> exp_below_zero(packs<T, N> const& x) {
+    return {exp_below_zero(x.first), exp_below_zero(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> log(packs<T, N> const& x) {
+    return {log(x.first), log(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> log1p(packs<T, N> const& x) {
+    return {log1p(x.first), log1p(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> log1p_of_fraction(packs<T, N> const& x) {
+    return {log1p_of_fraction(x.first), log1p_of_fraction(x.second)};
+}
+
+template <class T, ::std::size_t N>
+packs<T, N> log1mexp(packs<T, N> const& x) {
+    return {log1mexp(x.first), log1mexp(x.second)};
+}
+
 #else
+
+template <::std::floating_point T>
+using register_t = T;
 
 template <::std::floating_point T>
 using lanes_t = T;
