@@ -166,8 +166,8 @@ public:
         for (::std::size_t k = 0; k < math::doubles_in<P>; ++k) parts_[k] += math::as_double(x, k);
     }
 
-    /// The sums of the lanes: finite as long as no number was infinite or NaN (or a sum too large for
-    /// a double).
+    /// The sums of the lanes: finite as long as no number was infinite or NaN (and no sum too large
+    /// for a double).
     auto lanes() const {
         auto sum = parts_[0];
         for (::std::size_t k = 1; k < math::doubles_in<P>; ++k) sum += parts_[k];

@@ -22,8 +22,8 @@ namespace prefer::loss {
 /// Invariants: log 2 where policy and reference agree; `dpo` where d_w >= 0, and everywhere for λ =
 /// 0; where d_w < 0 the slope in log π(y_w) is 1 + λ times as steep; at the corner, d_w = 0, it is
 /// that of `dpo`; falling with the chosen and rising with the rejected everywhere; convex. The
-/// penalty is inside the logarithm, as in the paper's formula and in oat; early ports added it outside
-/// (abacusai/smaug #2), which is another loss.
+/// penalty is inside the logarithm, as in the paper's formula and in oat; early ports added it
+/// outside (abacusai/smaug #2), which is another loss.
 /// Errors: `validate()` throws `value_error`. One softplus a pair.
 /// Source: A. Pal et al., "Smaug: fixing failure modes of preference optimisation with
 /// DPO-Positive", 2024, eq. (3), and λ = 50.

@@ -51,7 +51,7 @@ struct reverse_kl {
     }
 };
 
-/// s(d) = 1 - e^{-d}. Peers write -e^{-d}.
+/// s(d) = 1 - e^{-d}. Older TRL and its copies write -e^{-d}; a difference of scores is the same.
 struct forward_kl {
     static constexpr auto parameters() { return ::std::tuple{}; }
     void validate() const {}
@@ -62,7 +62,7 @@ struct forward_kl {
     }
 };
 
-/// s(d) = log σ(d) + log 2, between d (far below) and log 2. Peers drop the log 2.
+/// s(d) = log σ(d) + log 2, between d (far below) and log 2. Older TRL drops the log 2.
 struct jensen_shannon {
     static constexpr auto parameters() { return ::std::tuple{}; }
     void validate() const {}
@@ -112,7 +112,7 @@ struct alpha {
 /// alone. Anything else does not compile, and neither does a second divergence, so that all terms
 /// of a loss have one transform. An NLL term goes outside: `with_nll{with_divergence{…}, …}`. With
 /// averages the normalizer cancels for equal lengths only, and constants matter: here s(0) = 0, so
-/// that the margin is 0 where policy and reference agree; TRL's is not.
+/// that the margin is 0 where policy and reference agree, as in TRL today.
 ///
 /// Inputs: those of the loss, and the reference. Ranges: those of the loss and the divergence.
 /// Invariants: at dw = dl = 0 the value of the plain loss; slopes are those of the loss times

@@ -472,8 +472,8 @@ struct masks {
     }
 };
 
-/// Two packs as one scalar, so that a processor has two chains of dependent operations to work on at
-/// a time: a formula is one long chain, and a register alone would wait for each of its links.
+/// Two packs as one scalar, so that a processor has two chains of dependent operations to work on
+/// at a time: a formula is one long chain, and a register alone would wait for each of its links.
 template <class T, ::std::size_t N>
 struct packs {
     using part = pack<T, N>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// \file
-/// The table of losses in include/prefer/loss/README.md is made here, from the structs and from what
-/// the tests know of them. With the variable PREFER_UPDATE_TABLES set, the test rewrites it.
+/// The table of losses in include/prefer/loss/README.md is made here, from the structs and from
+/// what the tests know of them. With the variable PREFER_UPDATE_TABLES set, the test rewrites it.
 
 #include "support/catch.hpp"
 #include "support/environment.hpp"
