@@ -2,9 +2,9 @@
 #pragma once
 
 /// \file
-/// Between vectors and packs of SIMD lanes (math/pack.hpp): what the loops over batches are made of.
-/// A batch is taken in blocks; a block of each of its vectors becomes contiguous numbers of the type
-/// that is computed in, and the loop over the block reads and writes packs of these.
+/// Between vectors and packs of SIMD lanes (math/pack.hpp): what the loops over batches are made
+/// of. A batch is taken in blocks; a block of each of its vectors becomes contiguous numbers of the
+/// type that is computed in, and the loop over the block reads and writes packs of these.
 
 #include <concepts>
 #include <cstddef>
