@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // evaluate_pairs (loss, gradients, metrics and checks in one pass) for every pair loss, beside a
-// hand-written vectorised loop for the same formula and the same outputs: packs of lanes, the slope
-// by hand with the exponentials shared, no checks. Both use the exp and log of math/pack.hpp, so the
-// ratio is the price of writing the formula once. B pairs in float.
+// hand-written vectorised loop for the same formula and the same outputs: one register of lanes at
+// a time, the slope by hand with the exponentials shared, no checks. Both use the exp and log of
+// math/pack.hpp, so the ratio is the price of writing the formula once. B pairs in float.
 
 #include <algorithm>
 #include <cmath>
