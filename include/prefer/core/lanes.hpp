@@ -197,16 +197,7 @@ public:
         minus_counts_ += math::minus_held(held);
     }
 
-    double total() const {
-        double sum = 0;
-        if constexpr (math::is_pack<P>) {
-            constexpr ::std::size_t lanes = sizeof(minus_counts_) / sizeof(minus_counts_[0]);
-            for (::std::size_t j = 0; j < lanes; ++j) sum -= static_cast<double>(minus_counts_[j]);
-        } else {
-            sum -= static_cast<double>(minus_counts_);
-        }
-        return sum;
-    }
+    double total() const { return -math::sum_of_counts(minus_counts_); }
 
 private:
     decltype(math::minus_held(P() < P())) minus_counts_{};

@@ -32,6 +32,11 @@ PREFER_HOST_DEVICE constexpr ::std::ptrdiff_t minus_held(bool condition) {
     return condition ? -1 : 0;
 }
 
+/// The sum of what `minus_held` gave.
+PREFER_HOST_DEVICE constexpr double sum_of_counts(::std::ptrdiff_t count) {
+    return static_cast<double>(count);
+}
+
 /// A pack in double, in so many parts of at most the size of a register. Two packs are added.
 template <real_number P>
 inline constexpr ::std::size_t doubles_in = is_pack<P> ? sizeof(double) / sizeof(lane_t<P>) : 1;
@@ -93,6 +98,17 @@ struct mask {
 template <class T, ::std::size_t N>
 typename mask<T, N>::vector minus_held(mask<T, N> const& m) {
     return m.v;
+}
+
+/// The same of a vector of counts.
+template <class V>
+    requires(!::std::is_arithmetic_v<V>)
+double sum_of_counts(V const& counts) {
+    double sum = 0;
+    for (::std::size_t i = 0; i < sizeof(V) / sizeof(counts[0]); ++i) {
+        sum += static_cast<double>(counts[i]);
+    }
+    return sum;
 }
 
 template <class T, ::std::size_t N>
