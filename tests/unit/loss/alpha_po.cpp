@@ -61,7 +61,8 @@ TEST_CASE("alpha_po: at alpha 0 it is simpo, and it gets there continuously") {
         CHECK_CLOSE(narrow.loss, expected.loss, family::quoted);
         CHECK_CLOSE(narrow.d_chosen, expected.d_chosen, family::quoted);
     }
-    CHECK_CLOSE((alpha_po{0, 2.5, 0.55}(p)), expected.loss, family::pair_loss);
+    // Both without gradients: compilers and the C library may differ in a constant's last digit.
+    CHECK_SAME_BITS((alpha_po{0, 2.5, 0.55}(p)), (simpo{2.5, 0.55}(p)));
     // Both readings of gamma, as in simpo (F8).
     CHECK_CLOSE((alpha_po{0, 2.5, 1.375, simpo_gamma::absolute}(p)), 0.281150136248314776,
                 family::pair_loss);
