@@ -65,7 +65,7 @@ TEST_CASE("a number of threads out of range is an error before anything is writt
         CHECK_THROWS_MESSAGE(prefer::token_log_probs(eigen{.threads = threads},
                                                      matrix_view(x.data(), 2, 3), labels, out),
                              prefer::value_error,
-                             "prefer::token_log_probs: threads is " + std::to_string(threads) +
+                             "prefer::backend::eigen: threads is " + std::to_string(threads) +
                                  ", but must be in [1, 1024]");
         CHECK_THROWS_MESSAGE(prefer::token_log_probs_backward(eigen{.threads = threads},
                                                               matrix_view(x.data(), 2, 3), labels,

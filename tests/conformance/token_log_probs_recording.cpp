@@ -18,20 +18,23 @@ struct recording {
     int* forward;
     int* backward;
 
-    template <class T, class Label, class O>
-    void token_log_probs(matrix_view<T const> logits, vector_view<Label const> labels,
-                         vector_view<O> out, prefer::token_options options) const {
+    template <class T, class B, class Label, class O>
+    void token_log_probs(matrix_view<T const> logits, vector_view<B const> bias,
+                         vector_view<Label const> labels, prefer::token_outputs<O> out,
+                         prefer::token_options options) const {
         ++*forward;
         check(logits, labels, options);
-        CHECK(out.size() == logits.rows());
+        CHECK(bias.empty());
+        CHECK(out.log_prob.size() == logits.rows());
         prefer::token_log_probs(logits, labels, out, options);
     }
 
-    template <class T, class Label, class G, class D>
-    void token_log_probs_backward(matrix_view<T const> logits, vector_view<Label const> labels,
-                                  vector_view<G const> g, matrix_view<D> d,
-                                  prefer::token_options options) const {
+    template <class T, class B, class Label, class G, class D>
+    void token_log_probs_backward(matrix_view<T const> logits, vector_view<B const> bias,
+                                  vector_view<Label const> labels, vector_view<G const> g,
+                                  matrix_view<D> d, prefer::token_options options) const {
         ++*backward;
+        CHECK(bias.empty());
         check(logits, labels, options);
         CHECK(g.size() == logits.rows());
         CHECK(d.rows() == logits.rows());

@@ -8,3 +8,4 @@
 #include <prefer/logprob/next_token_labels.hpp>
 #include <prefer/logprob/sequence_log_probs.hpp>
 #include <prefer/logprob/token_log_probs.hpp>
+#include <prefer/logprob/token_options.hpp>

@@ -6,115 +6,95 @@
 
 #include <prefer/core/backend.hpp>
 #include <prefer/core/element.hpp>
-#include <prefer/core/layout.hpp>
 #include <prefer/core/view.hpp>
 #include <prefer/errors.hpp>
-#include <prefer/math/elementary.hpp>
+#include <prefer/logprob/token_options.hpp>
+#include <prefer/logprob/token_rows.hpp>
 #include <prefer/math/log_sum_exp.hpp>
 
 namespace prefer {
 
-struct token_options {
-    /// A row with this label is not scored: log-prob 0, gradient 0, its logits are not read.
-    ::std::int64_t ignore_index = default_ignore_index;
-};
-
-/// How many rows were scored, and how many had the ignore index.
-struct token_counts {
-    ::std::size_t scored = 0;
-    ::std::size_t ignored = 0;
-};
-
 namespace detail {
 
-/// Checks labels before anything is written: each is a column, or the ignore index.
-template <class Label>
-token_counts check_labels(char const* function, vector_view<Label const> labels,
-                          ::std::size_t columns, token_options const& options) {
-    token_counts counts;
-    for (::std::size_t i = 0; i < labels.size(); ++i) {
-        Label const label = labels[i];
-        if (is_label(label, options.ignore_index)) {
-            ++counts.ignored;
-        } else if (label >= 0 && static_cast<::std::uint64_t>(label) < columns) {
-            ++counts.scored;
-        } else {
-            throw_bad_element(
-                function, "labels", i, +label,
-                message("in [0, ", columns, ") or the ignore index ", options.ignore_index)
-                    .c_str());
-        }
-    }
-    return counts;
+/// Rows in one task: enough of them that starting it costs nothing.
+inline ::std::size_t rows_in_task(::std::size_t columns) {
+    return (1U << 15U) / (columns == 0 ? 1 : columns) + 1;
 }
 
-/// The normaliser of one row of logits: the largest logit, and Σ e^(x - largest).
-template <class C>
-struct row_normalizer {
-    using wide = math::wide_t<C>;
-
-    C shift{};
-    wide sum{};
-
-    /// False when the row has a NaN or +inf, or nothing but -inf: it has no softmax.
-    bool proper() const { return math::is_finite(shift); }
-
-    /// log softmax of a logit of this row, relative to the shift: no digits are lost to an offset.
-    wide log_prob(C logit) const {
-        if (!proper()) return math::quiet_nan<wide>;
-        return (static_cast<wide>(logit) - static_cast<wide>(shift)) - math::log(sum);
-    }
-};
-
-template <class T>
-row_normalizer<compute_t<T>> normalize_row(vector_view<T const> row) {
-    using C = compute_t<T>;
-    row_normalizer<C> n{-math::infinity<C>, 0};
-    for (::std::size_t j = 0; j < row.size(); ++j)
-        n.shift = math::max(n.shift, static_cast<C>(row[j]));
-    if (!n.proper()) return n;
-    for (::std::size_t j = 0; j < row.size(); ++j) {
-        n.sum += static_cast<math::wide_t<C>>(math::exp(static_cast<C>(row[j]) - n.shift));
-    }
-    return n;
+/// Calls `work(i)` for each row, in tasks of several.
+template <class Backend, class Work>
+void for_each_row(Backend const& on, ::std::size_t rows, ::std::size_t columns, Work const& work) {
+    ::std::size_t const share = rows_in_task(columns);
+    for_each_task(on, (rows + share - 1) / share, [&](::std::size_t task, ::std::size_t) {
+        ::std::size_t const last = task * share + share < rows ? task * share + share : rows;
+        for (::std::size_t i = task * share; i < last; ++i) work(i);
+    });
 }
 
-/// Writes g·(onehot(label) - softmax(row)). `d_row` may be `row`.
-template <class T, class D>
-void token_gradient_row(vector_view<T const> row, ::std::size_t label,
-                        row_normalizer<compute_t<T>> const& n, math::wide_t<compute_t<T>> g,
-                        vector_view<D> d_row) {
-    using C = compute_t<T>;
+/// Writes what `sums` and the label's logit say of row `i`.
+template <class C, class O>
+void write_token(token_outputs<O> const& out, ::std::size_t i, ::std::size_t vocabulary,
+                 row_sums<C> const& sums, C label_z) {
     using W = math::wide_t<C>;
-    auto const store = [&](::std::size_t j, W x) {
-        d_row[j] = static_cast<D>(static_cast<compute_t<D>>(x));
+    auto const store = [](W x) { return static_cast<O>(static_cast<compute_t<O>>(x)); };
+    auto const put = [&](vector_view<O> const& where, W x) {
+        if (!where.empty()) where[i] = store(sums.proper() ? x : math::quiet_nan<W>);
     };
-    if (!n.proper()) {
-        for (::std::size_t j = 0; j < row.size(); ++j) store(j, math::quiet_nan<W>);
-        return;
+    out.log_prob[i] = store(sums.log_prob(label_z));
+    if (!out.hits.empty())
+        out.hits[i] = store(sums.proper() && label_z >= sums.shift ? W(1) : W(0));
+    put(out.entropy, sums.entropy());
+    put(out.log_sum_squares, sums.log_sum_squares());
+    put(out.mean_logit, sums.total / static_cast<W>(vocabulary));
+}
+
+template <class O>
+void write_ignored(token_outputs<O> const& out, ::std::size_t i) {
+    for (auto const& where :
+         {out.log_prob, out.entropy, out.hits, out.log_sum_squares, out.mean_logit}) {
+        if (!where.empty()) where[i] = static_cast<O>(compute_t<O>(0));
     }
-    // 1 - p of the label, without the cancellation when p is near 1.
-    W const miss = -math::expm1(n.log_prob(static_cast<C>(row[label])));
-    W const scale = -g / n.sum;
-    for (::std::size_t j = 0; j < row.size(); ++j) {
-        store(j, scale * static_cast<W>(math::exp(static_cast<C>(row[j]) - n.shift)));
-    }
-    store(label, g * miss);
+}
+
+template <class O>
+void check_outputs(char const* function, token_outputs<O> const& out, ::std::size_t rows) {
+    require_size(function, "token_logp", out.log_prob.size(), "logits' rows", rows);
+    auto const check = [&](char const* what, vector_view<O> const& where) {
+        if (where.data() != nullptr)
+            require_size(function, what, where.size(), "logits' rows", rows);
+    };
+    check("entropy", out.entropy);
+    check("hits", out.hits);
+    check("log_sum_squares", out.log_sum_squares);
+    check("mean_logit", out.mean_logit);
+}
+
+template <class Out>
+    requires vector_like<Out&>
+auto as_token_outputs(Out& out) {
+    return token_outputs(out);
+}
+template <class O>
+token_outputs<O> as_token_outputs(token_outputs<O> const& out) {
+    return out;
 }
 
 }  // namespace detail
 
-/// Token log-probs: out[i] = log softmax(logits[i])[labels[i]], the primitive under every loss.
+/// Token log-probs: out[i] = log softmax(z(logits[i]))[labels[i]], the primitive under every loss.
 ///
-/// logits `[N, V]`, labels `[N]` (integers), token_logp `[N]` (written); row i of the logits is the
-/// distribution that label i was drawn from: `next_token_labels` does the shift by one. Elements
-/// are double, float, bfloat16 or half; arithmetic is in float for the narrow types, the row sum in
-/// double, the result relative to the row's maximum, so a common offset costs nothing.
+/// logits `[N, V]`, or `biased(logits, bias)`; labels `[N]` (integers); token_logp `[N]` (written),
+/// or `token_outputs`, which asks for the entropy and other numbers of the same rows in the same
+/// pass. Row i of the logits is the distribution that label i was drawn from: `next_token_labels`
+/// does the shift by one. z is the identity unless the options say otherwise. Elements are double,
+/// float, bfloat16 or half; arithmetic is in float for the narrow types, the row sum in double, the
+/// result relative to the row's maximum, so a common offset costs nothing.
 ///
 /// Special values: a logit of -inf is a token that cannot occur (log-prob -inf where it is the
-/// label). A row with a NaN or +inf, or of nothing but -inf, gives NaN. An ignored row gives 0.
-/// Errors, before anything is written: `shape_error` for sizes that do not fit, `value_error` for a
-/// label that is neither a column nor the ignore index. O(N·V), no allocation; each row depends on
+/// label); under a soft cap, infinities are the cap. A row with a NaN or +inf, or of nothing but
+/// -inf, gives NaN. An ignored row gives 0. Errors, before anything is written: `shape_error` for
+/// sizes that do not fit, `value_error` for a label that is neither a column nor the ignore index,
+/// or an option out of range. O(N·V), the logits are read once; no allocation; each row depends on
 /// that row only, so the same input gives the same bits for any number of rows or threads.
 /// Returns the numbers of scored and ignored rows.
 ///
@@ -125,36 +105,46 @@ void token_gradient_row(vector_view<T const> row, ::std::size_t label,
 template <backend_like Backend, class Logits, class Labels, class Out>
 token_counts token_log_probs(Backend const& on, Logits const& logits, Labels const& labels,
                              Out&& token_logp, token_options options = {}) {
-    auto const x = as_matrix(logits);
+    auto const [in, bias] = detail::logits_and_bias(logits);
     auto const y = as_vector(labels);
-    vector_view const out = as_vector(token_logp);
-    using T = typename decltype(x)::value_type;
+    auto const out = detail::as_token_outputs(token_logp);
+    using T = typename decltype(in)::value_type;
+    using B = typename decltype(bias)::value_type;
     using Label = typename decltype(y)::value_type;
-    using O = typename decltype(out)::value_type;
-    static_assert(element<T> && element<O>, "prefer: logits and log-probs are floating elements");
+    using O = typename decltype(out.log_prob)::value_type;
+    using C = compute_t<T>;
+    static_assert(element<O>, "prefer: log-probs are floating elements");
     static_assert(index_element<Label>, "prefer: labels are integers");
-    matrix_view<T const> const in(x);
     vector_view<Label const> const label_view(y);
 
-    detail::require_size("token_log_probs", "labels", y.size(), "logits' rows", x.rows());
-    detail::require_size("token_log_probs", "token_logp", out.size(), "logits' rows", x.rows());
-    token_counts const counts =
-        detail::check_labels<Label>("token_log_probs", label_view, x.columns(), options);
+    char const* const name = "token_log_probs";
+    detail::require_size(name, "labels", y.size(), "logits' rows", in.rows());
+    detail::check_outputs(name, out, in.rows());
+    detail::check_bias(name, bias, in.columns());
+    detail::check_options(name, options, in.columns());
+    ::std::size_t const vocabulary = detail::vocabulary_of(options, in.columns());
+    token_counts const counts = detail::check_labels<Label>(name, label_view, vocabulary, options);
 
-    if constexpr (requires { on.token_log_probs(in, label_view, out, options); }) {
-        on.token_log_probs(in, label_view, out, options);
+    if constexpr (requires { on.token_log_probs(in, bias, label_view, out, options); }) {
+        on.token_log_probs(in, bias, label_view, out, options);
     } else {
-        for (::std::size_t i = 0; i < in.rows(); ++i) {
-            auto const label = static_cast<::std::int64_t>(label_view[i]);
-            if (label == options.ignore_index) {
-                out[i] = static_cast<O>(compute_t<O>(0));
-                continue;
+        detail::logit_map<C> const map(options);
+        auto const real_bias = detail::first_columns(bias, vocabulary);
+        bool const second =
+            !out.entropy.empty() || !out.log_sum_squares.empty() || !out.mean_logit.empty();
+        detail::for_each_row(on, in.rows(), in.columns(), [&](::std::size_t i) {
+            auto const label = label_view[i];
+            if (detail::is_label(label, options.ignore_index)) {
+                detail::write_ignored(out, i);
+                return;
             }
-            auto const row = in.row(i);
-            auto const n = detail::normalize_row<T>(row);
-            auto const logit = static_cast<compute_t<T>>(row[static_cast<::std::size_t>(label)]);
-            out[i] = static_cast<O>(static_cast<compute_t<O>>(n.log_prob(logit)));
-        }
+            auto const row = in.row(i).slice(0, vocabulary);
+            auto const sums = second ? detail::sum_row<true, T, B>(row, real_bias, map)
+                                     : detail::sum_row<false, T, B>(row, real_bias, map);
+            C const label_z =
+                detail::mapped_logit<T, B>(row, real_bias, map, static_cast<::std::size_t>(label));
+            detail::write_token(out, i, vocabulary, sums, label_z);
+        });
     }
     return counts;
 }
@@ -166,60 +156,69 @@ token_counts token_log_probs(Logits const& logits, Labels const& labels, Out&& t
     return token_log_probs(backend::plain{}, logits, labels, token_logp, options);
 }
 
-/// The gradient of `token_log_probs`: d_logits[i] = d_token_logp[i]·(onehot(labels[i]) - softmax).
+/// The gradient of `token_log_probs`: d_logits[i] = d_token_logp[i]·(onehot(labels[i]) - softmax),
+/// times dz/dx where the options change the logits.
 ///
-/// Shapes, element types and errors as there; d_logits `[N, V]` is written whole, and may be the
-/// logits themselves (same memory, same strides), but may not overlap them otherwise. The softmax
-/// is recomputed from the logits, so nothing is kept from the forward pass. Rows that are ignored,
-/// or whose d_token_logp is 0, get exact zeros and are not read, whatever they hold. A row without
-/// a softmax (see above) gets NaN. A label of probability 0 has the ordinary, finite gradient
-/// g·(onehot - softmax).
+/// Shapes, element types, options and errors as there; d_logits `[N, V]` is written whole (padding
+/// columns get 0), and may be the logits themselves (same memory, same strides), but may not
+/// overlap them otherwise. The softmax is recomputed from the logits, so nothing is kept from the
+/// forward pass. Rows that are ignored, or whose d_token_logp is 0, get exact zeros and are not
+/// read, whatever they hold. A row without a softmax (see above) gets NaN. A label of probability 0
+/// has the ordinary, finite gradient g·(onehot - softmax). The gradient of a bias is the sum of
+/// d_logits over the rows.
 template <backend_like Backend, class Logits, class Labels, class Upstream, class Gradient>
 void token_log_probs_backward(Backend const& on, Logits const& logits, Labels const& labels,
                               Upstream const& d_token_logp, Gradient&& d_logits,
                               token_options options = {}) {
-    auto const x = as_matrix(logits);
+    auto const [in, bias] = detail::logits_and_bias(logits);
     auto const y = as_vector(labels);
     auto const g = as_vector(d_token_logp);
     matrix_view const out = as_matrix(d_logits);
-    using T = typename decltype(x)::value_type;
+    using T = typename decltype(in)::value_type;
+    using B = typename decltype(bias)::value_type;
     using Label = typename decltype(y)::value_type;
     using G = typename decltype(g)::value_type;
     using D = typename decltype(out)::value_type;
-    static_assert(element<T> && element<G> && element<D>,
-                  "prefer: logits and gradients are floating elements");
+    using C = compute_t<T>;
+    static_assert(element<G> && element<D>, "prefer: gradients are floating elements");
     static_assert(index_element<Label>, "prefer: labels are integers");
-    matrix_view<T const> const in(x);
     vector_view<Label const> const label_view(y);
     vector_view<G const> const upstream(g);
 
     char const* const name = "token_log_probs_backward";
-    detail::require_size(name, "labels", y.size(), "logits' rows", x.rows());
-    detail::require_size(name, "d_token_logp", g.size(), "logits' rows", x.rows());
-    detail::require_size(name, "d_logits' rows", out.rows(), "logits' rows", x.rows());
-    detail::require_size(name, "d_logits' columns", out.columns(), "logits' columns", x.columns());
-    detail::check_labels<Label>(name, label_view, x.columns(), options);
+    detail::require_size(name, "labels", y.size(), "logits' rows", in.rows());
+    detail::require_size(name, "d_token_logp", g.size(), "logits' rows", in.rows());
+    detail::require_size(name, "d_logits' rows", out.rows(), "logits' rows", in.rows());
+    detail::require_size(name, "d_logits' columns", out.columns(), "logits' columns", in.columns());
+    detail::check_bias(name, bias, in.columns());
+    detail::check_options(name, options, in.columns());
+    ::std::size_t const vocabulary = detail::vocabulary_of(options, in.columns());
+    detail::check_labels<Label>(name, label_view, vocabulary, options);
 
     if constexpr (requires {
-                      on.token_log_probs_backward(in, label_view, upstream, out, options);
+                      on.token_log_probs_backward(in, bias, label_view, upstream, out, options);
                   }) {
-        on.token_log_probs_backward(in, label_view, upstream, out, options);
+        on.token_log_probs_backward(in, bias, label_view, upstream, out, options);
     } else {
-        for (::std::size_t i = 0; i < in.rows(); ++i) {
-            auto const label = static_cast<::std::int64_t>(label_view[i]);
-            auto const gi =
-                static_cast<math::wide_t<compute_t<T>>>(static_cast<compute_t<G>>(upstream[i]));
+        detail::logit_map<C> const map(options);
+        auto const real_bias = detail::first_columns(bias, vocabulary);
+        detail::for_each_row(on, in.rows(), in.columns(), [&](::std::size_t i) {
+            auto const label = label_view[i];
+            auto const gi = static_cast<math::wide_t<C>>(static_cast<compute_t<G>>(upstream[i]));
             bool const flat = gi >= 0 && gi <= 0;
-            if (label == options.ignore_index || flat) {
-                for (::std::size_t j = 0; j < out.columns(); ++j) {
-                    out(i, j) = static_cast<D>(compute_t<D>(0));
-                }
-                continue;
+            bool const skipped = flat || detail::is_label(label, options.ignore_index);
+            ::std::size_t const read = skipped ? 0 : vocabulary;
+            if (!skipped) {
+                auto const row = in.row(i).slice(0, vocabulary);
+                auto const sums = detail::sum_row<false, T, B>(row, real_bias, map);
+                detail::gradient_row<T, B, D>(row, real_bias, map, sums,
+                                              static_cast<::std::size_t>(label), gi,
+                                              out.row(i).slice(0, vocabulary));
             }
-            auto const row = in.row(i);
-            detail::token_gradient_row<T, D>(row, static_cast<::std::size_t>(label),
-                                             detail::normalize_row<T>(row), gi, out.row(i));
-        }
+            for (::std::size_t j = read; j < out.columns(); ++j) {
+                out(i, j) = static_cast<D>(compute_t<D>(0));
+            }
+        });
     }
 }
 

@@ -15,9 +15,10 @@ struct halves {
     using backend_concept = prefer::backend_tag;
 
     template <class Label, class O>
-    void token_log_probs(prefer::matrix_view<float const>, prefer::vector_view<Label const>,
-                         prefer::vector_view<O> out, prefer::token_options const&) const {
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = O(-0.5);
+    void token_log_probs(prefer::matrix_view<float const>, prefer::vector_view<float const>,
+                         prefer::vector_view<Label const>, prefer::token_outputs<O> out,
+                         prefer::token_options const&) const {
+        for (std::size_t i = 0; i < out.log_prob.size(); ++i) out.log_prob[i] = O(-0.5);
     }
 };
 
