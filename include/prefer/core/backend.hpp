@@ -20,11 +20,11 @@ namespace prefer {
 /// A host backend need not override whole functions. Their loops are made of tasks, for which it
 /// may bring threads:
 ///
-///     std::size_t workers() const;                      // at least 1
-///     void for_each_task(std::size_t tasks, work) const;  // work(task, worker), worker < workers()
+///     std::size_t workers() const;                        // at least 1
+///     void for_each_task(std::size_t tasks, work) const;
 ///
-/// calls `work` once for each task, at most once at a time for each worker; `work` does not throw,
-/// and no result depends on who does which task, or when.
+/// calls `work(task, worker)` once for each task, with a worker below `workers()` that is in no
+/// other task at that time; `work` does not throw, and no result depends on who does which task.
 struct backend_tag {};
 
 /// True for types that opted in with `backend_concept`.
