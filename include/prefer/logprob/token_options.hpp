@@ -9,6 +9,7 @@
 #include <prefer/core/layout.hpp>
 #include <prefer/core/view.hpp>
 #include <prefer/errors.hpp>
+#include <prefer/logprob/row_packs.hpp>
 #include <prefer/math/elementary.hpp>
 #include <prefer/math/log_sum_exp.hpp>
 
@@ -166,12 +167,21 @@ struct logit_map {
           outer(static_cast<C>(o.soft_cap > 0 ? o.soft_cap / o.temperature : 1.0)),
           capped(o.soft_cap > 0) {}
 
-    C operator()(C x) const {
-        C const u = inner * x;
-        return capped ? outer * ::std::tanh(u) : u;
+    /// Whether z is x, but for a bias.
+    bool identity() const { return !capped && inner >= 1 && inner <= 1; }
+
+    /// Of a number, or of a pack of them.
+    template <class P>
+    P operator()(P const& x) const {
+        P const u = P(inner) * x;
+        return capped ? P(outer) * tanh_of(u) : u;
     }
+
     /// dz/dx, given z = (*this)(x).
-    C slope(C z) const { return capped ? inner * (outer - z * (z / outer)) : inner; }
+    template <class P>
+    P slope(P const& z) const {
+        return capped ? P(inner) * (P(outer) - z * (z / P(outer))) : P(inner);
+    }
 };
 
 inline void check_options(char const* function, token_options const& o, ::std::size_t columns) {

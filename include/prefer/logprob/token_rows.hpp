@@ -4,11 +4,16 @@
 /// \file
 /// The work on one row of logits, or on some of its columns: all that is slow about log-probs.
 /// `token_log_probs`, the head-fused form and the vocabulary-parallel form are written in these.
+///
+/// A row is taken in blocks that stay in the first-level cache: its largest number, then the sum of
+/// exponentials, in packs of lanes whose sums of the block go into sums in double. Which lane a
+/// column belongs to depends on its index alone, so a result does not depend on where the row lies.
 
 #include <cstddef>
 
 #include <prefer/core/element.hpp>
 #include <prefer/core/view.hpp>
+#include <prefer/logprob/row_packs.hpp>
 #include <prefer/logprob/token_options.hpp>
 #include <prefer/math/elementary.hpp>
 #include <prefer/math/log_sum_exp.hpp>
@@ -50,20 +55,193 @@ private:
         wide const by = static_cast<wide>(this->shift) - static_cast<wide>(top);
         wide const factor = math::exp(by);
         moved.sum = this->sum * factor;
-        moved.moment = (moment + by * this->sum) * factor;
+        moved.moment = factor > 0 ? (moment + by * this->sum) * factor : wide(0);
         moved.squares = squares * factor * factor;
         return moved;
     }
 };
 
+/// The columns of a block.
+inline constexpr ::std::size_t row_block = 1024;
+
+/// The memory ahead of the loop that is asked for, in bytes.
+inline constexpr ::std::size_t row_prefetch = 4096;
+
+/// Columns `first` to `first + n` of a row as the softmax sees them, in `numbers [row_block]`.
+template <class T, class B>
+PREFER_FLATTEN void map_block(vector_view<T const> const& row, vector_view<B const> const& bias,
+                              logit_map<compute_t<T>> const& map, ::std::size_t first,
+                              ::std::size_t n, compute_t<T>* numbers) {
+    using C = compute_t<T>;
+    using P = row_pack<C>;
+    constexpr ::std::size_t lanes = lanes_in<P>;
+    ::std::size_t j = 0;
+    T const* const from = row.data() + static_cast<::std::ptrdiff_t>(first) * row.stride();
+    if constexpr (packs_move<T, C>) {
+        if (row.stride() == 1) {
+            for (; j + lanes <= n; j += lanes) store_pack(load_pack<P>(from + j), numbers + j);
+        }
+    }
+    ::std::ptrdiff_t const stride = row.stride();
+    for (; j < n; ++j) {
+        numbers[j] = static_cast<C>(from[static_cast<::std::ptrdiff_t>(j) * stride]);
+    }
+    if (!bias.empty()) {
+        if (bias.stride() == 1) {
+            B const* const b = bias.data() + first;
+            for (j = 0; j < n; ++j) numbers[j] += static_cast<C>(b[j]);
+        } else {
+            for (j = 0; j < n; ++j) numbers[j] += static_cast<C>(bias[first + j]);
+        }
+    }
+    if (map.identity()) return;
+    for (j = 0; j < n; j += lanes) {
+        if (n - j < lanes) {
+            store_part(map(load_part<P>(numbers + j, n - j, C(0))), numbers + j, n - j);
+        } else {
+            store_pack(map(load_pack<P>(numbers + j)), numbers + j);
+        }
+    }
+}
+
 /// The logit of column `j`, as the softmax sees it.
 template <class T, class B>
 compute_t<T> mapped_logit(vector_view<T const> row, vector_view<B const> bias,
                           logit_map<compute_t<T>> const& map, ::std::size_t j) {
-    using C = compute_t<T>;
-    C const x = static_cast<C>(row[j]);
-    return map(bias.empty() ? x : x + static_cast<C>(bias[j]));
+    compute_t<T> number[1];
+    map_block<T, B>(row, bias, map, j, 1, number);
+    return number[0];
 }
+
+/// Calls `work(numbers, first, n)` for each block of a row until it gives false. The numbers are
+/// the row's own memory where it has them as they are needed, or a copy.
+template <class T, class B, class Work>
+void for_each_block(vector_view<T const> const& row, vector_view<B const> const& bias,
+                    logit_map<compute_t<T>> const& map, Work const& work) {
+    using C = compute_t<T>;
+    C copy[row_block];
+    bool const direct = row.stride() == 1 && bias.empty() && map.identity();
+    for (::std::size_t first = 0; first < row.size(); first += row_block) {
+        ::std::size_t const rest = row.size() - first;
+        ::std::size_t const n = rest < row_block ? rest : row_block;
+        if constexpr (packs_move<T, C>) {
+            if (direct) {
+                if (!work(row.data() + first, first, n)) return;
+                continue;
+            }
+        }
+        map_block<T, B>(row, bias, map, first, n, copy);
+        if (!work(static_cast<C const*>(copy), first, n)) return;
+    }
+}
+
+/// The largest number of a block; NaN counts as -inf.
+template <class P, class T>
+PREFER_FLATTEN math::lane_t<P> largest_of(T const* x, ::std::size_t n) {
+    using C = math::lane_t<P>;
+    constexpr ::std::size_t lanes = lanes_in<P>;
+    constexpr ::std::size_t step = 4 * lanes;
+    auto const larger = [](P const& a, P const& b) { return math::select(b > a, b, a); };
+    P a(-math::infinity<C>);
+    P b = a;
+    P c = a;
+    P d = a;
+    ::std::size_t j = 0;
+    for (; j + step <= n; j += step) {
+        for (::std::size_t byte = 0; byte < step * sizeof(T); byte += 64) {
+            prefetch(reinterpret_cast<char const*>(x + j) + row_prefetch + byte);
+        }
+        a = larger(a, load_pack<P>(x + j));
+        b = larger(b, load_pack<P>(x + j + lanes));
+        c = larger(c, load_pack<P>(x + j + 2 * lanes));
+        d = larger(d, load_pack<P>(x + j + 3 * lanes));
+    }
+    for (; j + lanes <= n; j += lanes) a = larger(a, load_pack<P>(x + j));
+    if (j < n) b = larger(b, load_part<P>(x + j, n - j, -math::infinity<C>));
+    P const all = larger(larger(a, b), larger(c, d));
+    C numbers[lanes];
+    store_pack(all, numbers);
+    C top = numbers[0];
+    for (C const number : numbers) top = number > top ? number : top;
+    return top;
+}
+
+/// The sums of a block, a lane each, and of a row so far.
+template <bool Second, class P>
+struct lane_sums {
+    using C = math::lane_t<P>;
+    using W = math::wide_t<C>;
+    static constexpr ::std::size_t lanes = lanes_in<P>;
+
+    W sum[lanes]{};
+    W moment[lanes]{};
+    W squares[lanes]{};
+    W total[lanes]{};  // Σ (z - shift): the shift is added when it changes, and at the end
+
+    /// Makes the sums relative to a shift that is larger by -`by`.
+    void move(W by) {
+        W const factor = math::exp(by);
+        for (::std::size_t k = 0; k < lanes; ++k) {
+            if constexpr (Second) {
+                moment[k] = factor > 0 ? (moment[k] + by * sum[k]) * factor : W(0);
+                squares[k] *= factor * factor;
+            }
+            sum[k] *= factor;
+        }
+    }
+
+    /// Adds a block, of which no number is larger than `shift`.
+    template <class T>
+    PREFER_FLATTEN void add(T const* x, ::std::size_t n, C shift_number) {
+        P const shift(shift_number);
+        P first(C(0)), second(C(0)), block_moment(C(0)), block_squares(C(0)), block_total(C(0));
+        auto const weight = [&](P const& z) {
+            P const below = z - shift;
+            P const e = math::exp_below_zero(below);
+            if constexpr (Second) {
+                // -inf is cut to where e is 0, so that the product is.
+                P const cut = math::select(below < P(lowest), P(lowest), below);
+                block_moment += e * cut;
+                block_squares += e * e;
+            }
+            return e;
+        };
+        ::std::size_t j = 0;
+        for (; j + 2 * lanes <= n; j += 2 * lanes) {
+            P const z = load_pack<P>(x + j);
+            P const y = load_pack<P>(x + j + lanes);
+            first += weight(z);
+            second += weight(y);
+            if constexpr (Second) block_total += (z - shift) + (y - shift);
+        }
+        for (; j < n; j += lanes) {
+            ::std::size_t const rest = n - j < lanes ? n - j : lanes;
+            first += weight(load_part<P>(x + j, rest, -math::infinity<C>));
+            if constexpr (Second) block_total += load_part<P>(x + j, rest, shift_number) - shift;
+        }
+        collect(first + second, sum);
+        if constexpr (Second) {
+            collect(block_moment, moment);
+            collect(block_squares, squares);
+            collect(block_total, total);
+        }
+    }
+
+    static W over_lanes(W const (&from)[lanes]) {
+        W all = 0;
+        for (W const x : from) all += x;
+        return all;
+    }
+
+private:
+    static constexpr C lowest = sizeof(C) == 4 ? C(-89) : C(-710);
+
+    static void collect(P const& block, W (&to)[lanes]) {
+        C numbers[lanes];
+        store_pack(block, numbers);
+        for (::std::size_t k = 0; k < lanes; ++k) to[k] += static_cast<W>(numbers[k]);
+    }
+};
 
 /// The sums of the columns `row` under `map`; `bias` is empty or of the same size. In one read of
 /// the row. With `Second`, those of the second outputs too. A NaN or +inf among the columns, or
@@ -73,20 +251,34 @@ row_sums<compute_t<T>> sum_row(vector_view<T const> row, vector_view<B const> bi
                                logit_map<compute_t<T>> const& map) {
     using C = compute_t<T>;
     using W = math::wide_t<C>;
-    auto const z_of = [&](::std::size_t j) { return mapped_logit<T, B>(row, bias, map, j); };
+    using P = row_pack<C>;
+    constexpr C nothing = -math::infinity<C>;
     row_sums<C> s;
-    for (::std::size_t j = 0; j < row.size(); ++j) s.shift = math::max(s.shift, z_of(j));
-    if (!s.proper()) return s;
-    for (::std::size_t j = 0; j < row.size(); ++j) {
-        C const z = z_of(j);
-        C const below = z - s.shift;
-        W const e = static_cast<W>(math::exp(below));
-        s.sum += e;
-        if constexpr (Second) {
-            s.moment += e > 0 ? e * static_cast<W>(below) : W(0);
-            s.squares += e * e;
-            s.total += static_cast<W>(z);
+    lane_sums<Second, P> parts;
+    for_each_block<T, B>(row, bias, map, [&](auto const* x, ::std::size_t, ::std::size_t n) {
+        C const top = largest_of<P>(x, n);
+        if (top > s.shift) {
+            if (s.shift > nothing) parts.move(static_cast<W>(s.shift) - static_cast<W>(top));
+            s.shift = top;
         }
+        if (!(s.shift > nothing)) {
+            for (::std::size_t j = 0; j < n; ++j) {
+                if (math::is_nan(static_cast<C>(x[j]))) s.shift = math::quiet_nan<C>;
+            }
+            s.total = nothing;
+            return !math::is_nan(s.shift);
+        }
+        if (!s.proper()) return false;
+        parts.add(x, n, s.shift);
+        if constexpr (Second) s.total += static_cast<W>(s.shift) * static_cast<W>(n);
+        return true;
+    });
+    s.sum = parts.over_lanes(parts.sum);
+    if (math::is_nan(s.sum)) s.shift = math::quiet_nan<C>;
+    if constexpr (Second) {
+        s.moment = parts.over_lanes(parts.moment);
+        s.squares = parts.over_lanes(parts.squares);
+        s.total += parts.over_lanes(parts.total);
     }
     return s;
 }
@@ -94,33 +286,67 @@ row_sums<compute_t<T>> sum_row(vector_view<T const> row, vector_view<B const> bi
 /// No column of this piece is the label.
 inline constexpr ::std::size_t no_label = static_cast<::std::size_t>(-1);
 
+/// Writes scale·e^(z - shift), times dz/dx where `map` changes logits, for a block.
+template <class P, class T, class D>
+PREFER_FLATTEN void gradient_block(T const* x, ::std::size_t n,
+                                   logit_map<math::lane_t<P>> const& map,
+                                   math::lane_t<P> shift_number, math::lane_t<P> scale_number,
+                                   D* to) {
+    using C = math::lane_t<P>;
+    constexpr ::std::size_t lanes = lanes_in<P>;
+    P const shift(shift_number);
+    P const scale(scale_number);
+    auto const over = [&](auto const& gradient) {
+        ::std::size_t j = 0;
+        for (; j + lanes <= n; j += lanes) {
+            if (j * sizeof(T) % 64 == 0) {
+                prefetch(reinterpret_cast<char const*>(x + j) + row_prefetch);
+            }
+            store_pack(gradient(load_pack<P>(x + j)), to + j);
+        }
+        if (j < n) store_part(gradient(load_part<P>(x + j, n - j, C(0))), to + j, n - j);
+    };
+    if (map.capped) {
+        over([&](P const& z) { return scale * math::exp_below_zero(z - shift) * map.slope(z); });
+    } else {
+        over([&](P const& z) { return scale * math::exp_below_zero(z - shift); });
+    }
+}
+
 /// Writes g·(onehot(label) - softmax)·dz/dx for the columns `row` of a row with this normaliser.
-/// `d_row` may be `row`.
+/// `d_row` may be `row`. One read, one write.
 template <class T, class B, class D>
 void gradient_row(vector_view<T const> row, vector_view<B const> bias,
                   logit_map<compute_t<T>> const& map, row_normalizer<compute_t<T>> const& n,
                   ::std::size_t label, math::wide_t<compute_t<T>> g, vector_view<D> d_row) {
     using C = compute_t<T>;
     using W = math::wide_t<C>;
-    auto const store = [&](::std::size_t j, W x) {
-        d_row[j] = static_cast<D>(static_cast<compute_t<D>>(x));
-    };
+    using P = row_pack<C>;
+    auto const rounded = [](auto x) { return static_cast<D>(static_cast<compute_t<D>>(x)); };
     if (!n.proper()) {
-        for (::std::size_t j = 0; j < row.size(); ++j) store(j, math::quiet_nan<W>);
+        for (::std::size_t j = 0; j < row.size(); ++j) d_row[j] = rounded(math::quiet_nan<C>);
         return;
     }
-    auto const z_of = [&](::std::size_t j) { return mapped_logit<T, B>(row, bias, map, j); };
     // 1 - p of the label, without the cancellation when p is near 1; read before it is overwritten.
-    C const label_z = label == no_label ? C(0) : z_of(label);
-    W const scale = -g / n.sum;
-    for (::std::size_t j = 0; j < row.size(); ++j) {
-        C const z = z_of(j);
-        W const slope = static_cast<W>(map.slope(z));
-        store(j, scale * static_cast<W>(math::exp(z - n.shift)) * slope);
-    }
+    C const label_z = label == no_label ? C(0) : mapped_logit<T, B>(row, bias, map, label);
+    W const inner = map.capped ? W(1) : static_cast<W>(map.inner);
+    C const scale = static_cast<C>(-g / n.sum * inner);
+    for_each_block<T, B>(
+        row, bias, map, [&](auto const* x, ::std::size_t first, ::std::size_t count) {
+            if constexpr (packs_move<D, C>) {
+                if (d_row.stride() == 1) {
+                    gradient_block<P>(x, count, map, n.shift, scale, d_row.data() + first);
+                    return true;
+                }
+            }
+            C numbers[row_block];
+            gradient_block<P>(x, count, map, n.shift, scale, numbers);
+            for (::std::size_t j = 0; j < count; ++j) d_row[first + j] = rounded(numbers[j]);
+            return true;
+        });
     if (label != no_label) {
         W const miss = -math::expm1(n.log_prob(label_z));
-        store(label, g * miss * static_cast<W>(map.slope(label_z)));
+        d_row[label] = rounded(g * miss * static_cast<W>(map.slope(label_z)));
     }
 }
 
