@@ -7,6 +7,7 @@
 
 #include <cstddef>
 
+#include <prefer/backend/eigen/multiply.hpp>
 #include <prefer/backend/eigen/views.hpp>
 #include <prefer/backend/parallel_tasks.hpp>
 #include <prefer/core/backend.hpp>
@@ -38,6 +39,12 @@ struct eigen {
     template <class Work>
     void for_each_task(::std::size_t tasks, Work const& work) const {
         detail::parallel_tasks(workers(), tasks, work);
+    }
+
+    template <class C>
+    void multiply(matrix_view<C const> a, matrix_view<C const> b, matrix_view<C> c,
+                  bool add) const {
+        detail::eigen_multiply(a, b, c, add);
     }
 };
 
