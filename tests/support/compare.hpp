@@ -41,6 +41,7 @@ enum class family : std::uint8_t {
     reduction,          ///< A sum over many terms, accumulated wider than its input.
     log_prob,           ///< A log-softmax of a row of logits.
     gradient,           ///< A derivative computed analytically or by dual numbers.
+    product,            ///< An element of a product of matrices: terms of order one may cancel.
     pair_loss,          ///< A loss of one pair or its gradient, where no large terms cancel.
     finite_difference,  ///< A derivative compared with one from finite_difference.hpp.
     statistical,        ///< A frequency out of at least 62,500 draws: five standard errors.
@@ -75,6 +76,8 @@ constexpr tolerance_row row_of(family f) {
             return {{0x1p-8, 1e-5}, {0x1p-11, 1e-5}, {5e-6, 2e-6}, {1e-12, 1e-13}};
         case family::gradient:
             return {{0x1p-8, 1e-6}, {0x1p-11, 1e-6}, {2e-5, 1e-7}, {1e-12, 1e-14}};
+        case family::product:
+            return {{0x1p-8, 1e-5}, {0x1p-11, 1e-5}, {2e-5, 4e-6}, {1e-12, 1e-13}};
         case family::pair_loss:
             return {{0x1p-8, 0}, {0x1p-11, 0x1p-25}, {2e-5, 0x1p-149}, {1e-12, 0x1p-1074}};
         case family::finite_difference:

@@ -93,6 +93,11 @@ private:
         });
     }
 
+    template <class T>
+    static C widened(T x) {
+        return static_cast<C>(static_cast<compute_t<T>>(x));
+    }
+
     /// A matrix in C of which libraries can make products: `m` itself where it is one, otherwise
     /// a copy, whose line i (a row; a column where only those are joined) is line `index(i)` of m.
     template <class T, class Index>
@@ -105,14 +110,14 @@ private:
         C* const to = copy.get(rows * d);
         if (in_order && matrix_lines(m).along_columns) {
             for_each_slice(d, rows, [&](::std::size_t j) {
-                for (::std::size_t i = 0; i < rows; ++i) to[j * rows + i] = static_cast<C>(m(i, j));
+                for (::std::size_t i = 0; i < rows; ++i) to[j * rows + i] = widened(m(i, j));
             });
             return {to, rows, d, 1, static_cast<::std::ptrdiff_t>(rows)};
         }
         for_each_slice(rows, d, [&](::std::size_t i) {
             vector_view<T const> const from = m.row(index(i));
             C* const row = to + i * d;
-            for (::std::size_t j = 0; j < d; ++j) row[j] = static_cast<C>(from[j]);
+            for (::std::size_t j = 0; j < d; ++j) row[j] = widened(from[j]);
         });
         return {to, rows, d};
     }
