@@ -2,7 +2,7 @@
 # Usage: instruction_sets.sh NM OBJDUMP PROGRAM BASELINE_OBJECT OTHER_OBJECT…
 # The others were built with more instructions and another name for the namespace. Fails unless
 #   - they neither define nor use anything of the namespace `prefer`, which the baseline does;
-#   - no code that they share with the baseline (std:: templates) has AVX instructions in the program.
+#   - no code that they share with the baseline (std:: templates) has AVX in the program.
 set -eu
 nm=$1 objdump=$2 program=$3 baseline=$4
 shift 4
@@ -33,7 +33,8 @@ for object in "$@"; do
 done | sort -u | comm -12 "$names" - >"$shared"
 count=$(wc -l <"$shared")
 # A build that has AVX everywhere has it in the baseline too.
-if "$objdump" -d --no-show-raw-insn "$baseline" | grep -qE '^ *[0-9a-f]+:[[:space:]]+v[a-z0-9]+ '; then
+vector='^ *[0-9a-f]+:[[:space:]]+v[a-z0-9]+ '
+if "$objdump" -d --no-show-raw-insn "$baseline" | grep -qE "$vector"; then
     echo "isa: the baseline has AVX itself; $count shared symbols not looked into"
     exit 0
 fi

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 /// \file
-/// Compiled once for each instruction set, with ISA_ENTRY as the name of the function below and, but
-/// for the baseline, with the library renamed: -Dprefer=prefer_avx2. What is not the entry is in an
-/// unnamed namespace.
+/// Compiled once for each instruction set, with ISA_ENTRY as the name of the function below and,
+/// but for the baseline, with the library renamed: -Dprefer=prefer_avx2. What is not the entry is
+/// in an unnamed namespace.
 
 #include "kernels.hpp"
 

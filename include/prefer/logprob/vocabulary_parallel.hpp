@@ -104,7 +104,7 @@ private:
 
 }  // namespace detail
 
-/// `token_log_probs` where each rank holds some columns of the logits: vocabulary (tensor) parallel.
+/// `token_log_probs` where each rank holds some columns of the logits: vocabulary parallelism.
 ///
 ///     m = max over ranks of mᵣ,   Z = Σ over ranks of Zᵣ·e^(mᵣ - m),   out[i] = (z_y - m) - log Z
 ///
@@ -137,8 +137,8 @@ private:
 /// prefer::vocabulary_parallel_token_log_probs(ranks, first_column, logits_part, labels,
 ///                                             token_logp, kept, options);
 /// // … a loss gives d_token_logp [N], the same on every rank …
-/// prefer::vocabulary_parallel_token_log_probs_backward(first_column, logits_part, labels, kept,
-///                                                      d_token_logp, d_logits_part, options);
+/// prefer::vocabulary_parallel_token_log_probs_backward(
+///     first_column, logits_part, labels, kept, d_token_logp, d_logits_part, options);
 /// ```
 ///
 /// Source: M. Shoeybi et al., "Megatron-LM", 2019 (1909.08053), section 3, for the loss.
@@ -261,16 +261,16 @@ token_counts vocabulary_parallel_token_log_probs(Communicator const& ranks,
                                                labels, token_logp, normalizers, options);
 }
 
-/// The gradient of `vocabulary_parallel_token_log_probs`, of the columns of this rank: d_logits_part
-/// `[N, v]` = d_token_logp[i]·(onehot(labels[i]) - softmax)·dz/dx.
+/// The gradient of `vocabulary_parallel_token_log_probs`, of the columns of this rank:
+/// d_logits_part `[N, v]` = d_token_logp[i]·(onehot(labels[i]) - softmax)·dz/dx.
 ///
-/// `normalizers` are those of the forward, and say all that is needed of the other ranks: nothing is
-/// exchanged. Shapes, element types and options as there; d_token_logp is the same on every rank.
-/// d_logits_part is written whole (padding columns get 0), and may be the logits themselves, as in
-/// `token_log_probs_backward`, which has the same special values: exact zeros, without a read, where
-/// a row is ignored or its d_token_logp is 0; NaN in a row without a softmax. Over all ranks, a row
-/// sums to 0. Errors, before anything is written: `shape_error`, `value_error`, on this rank alone.
-/// O(N·v), no allocation, deterministic.
+/// `normalizers` are those of the forward, and say all that is needed of the other ranks: nothing
+/// is exchanged. Shapes, element types and options as there; d_token_logp is the same on every
+/// rank. d_logits_part is written whole (padding columns get 0), and may be the logits, as in
+/// `token_log_probs_backward`, which has the same special values: exact zeros, without a read,
+/// where a row is ignored or its d_token_logp is 0; NaN in a row without a softmax. Over all ranks,
+/// a row sums to 0 (without a soft cap). Errors, before anything is written: `shape_error`,
+/// `value_error`, on this rank alone. O(N·v), no allocation, deterministic.
 template <backend_like Backend, class Logits, class Labels, class Normalizers, class Upstream,
           class Gradient>
 void vocabulary_parallel_token_log_probs_backward(Backend const& on, ::std::size_t first_column,

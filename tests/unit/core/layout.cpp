@@ -79,6 +79,15 @@ TEST_CASE("padded sequences are the rows of a mask") {
         std::vector<int> const columns{1, 1, 1, 1, 1, 0, 0, 0, 0, 0};
         CHECK_SAME(counted(padded(matrix_view(columns.data(), 2, 5, 1, 2))), mask);
     }
+    SECTION("every second element, rows with a gap, rows from the last to the first") {
+        std::vector<int> spread(20, 7), gaps(16, 7);
+        for (std::size_t i = 0; i < 10; ++i) spread[2 * i] = mask[i];
+        for (std::size_t i = 0; i < 10; ++i) gaps[i / 5 * 8 + i % 5] = mask[i];
+        CHECK_SAME(counted(padded(matrix_view(spread.data(), 2, 5, 10, 2))), mask);
+        CHECK_SAME(counted(padded(matrix_view(gaps.data(), 2, 5, 8, 1))), mask);
+        std::vector<int> const upwards{1, 1, 0, 0, 0, 1, 1, 1, 0, 0};
+        CHECK_SAME(counted(padded(matrix_view(upwards.data() + 5, 2, 5, -5, 1))), mask);
+    }
     SECTION("no columns, no rows") {
         CHECK(padded(matrix_view(mask.data(), 3, 0)).tokens() == 0);
         CHECK(padded(matrix_view(mask.data(), 0, 3)).sequences() == 0);

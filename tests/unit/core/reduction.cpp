@@ -70,7 +70,7 @@ TEST_CASE("micro-batches with a normalizer add up to the whole batch") {
     }
 }
 
-TEST_CASE("what is not counted is not read, and has gradient 0") {
+TEST_CASE("L2, L13: what is not counted is not read, and has gradient 0") {
     double const nan = std::numeric_limits<double>::quiet_NaN();
     std::array const masked{-1.0, nan, -3.0, -HUGE_VAL};
     std::array const mask{1, 0, 1, 0};

@@ -53,7 +53,7 @@ result run(std::vector<double> const& logp, Layout const& layout, std::size_t se
     return r;
 }
 
-TEST_CASE("sums and means of packed sequences") {
+TEST_CASE("L13: sums and means of packed sequences; every number is written") {
     result const r = run({-1, -2, -4, -6, -8}, std::array{0, 1, 1, 5}, 3);
     CHECK_SAME(r.sum, std::array{-1.0, 0.0, -20.0});
     CHECK_SAME(r.mean, std::array{-1.0, 0.0, -5.0});

@@ -489,7 +489,7 @@ TEST_CASE("vocabulary_parallel: the backward is the derivative of the forward") 
     }
 }
 
-// --- errors ----------------------------------------------------------------------------------------
+// --- errors --------------------------------------------------------------------------------------
 
 /// Runs the forward on two ranks with what `change` makes of the arguments of one rank.
 struct arguments {
