@@ -62,10 +62,23 @@ private:
 };
 
 /// The columns of a block.
-inline constexpr ::std::size_t row_block = 1024;
+inline constexpr ::std::size_t row_block = 2048;
 
 /// The memory ahead of the loop that is asked for, in bytes.
-inline constexpr ::std::size_t row_prefetch = 4096;
+inline constexpr ::std::size_t row_prefetch = 8192;
+
+/// Elements that lie one after the other as numbers that do.
+template <class P, class T>
+PREFER_FLATTEN void in_order(T const* from, ::std::size_t n, math::lane_t<P>* numbers) {
+    using C = math::lane_t<P>;
+    ::std::size_t j = 0;
+    if constexpr (packs_move<T, C>) {
+        for (; j + lanes_in<P> <= n; j += lanes_in<P>) {
+            store_pack(load_in_order<P>(from + j), numbers + j);
+        }
+    }
+    for (; j < n; ++j) numbers[j] = static_cast<C>(from[j]);
+}
 
 /// Columns `first` to `first + n` of a row as the softmax sees them, in `numbers [row_block]`.
 template <class T, class B>
@@ -76,15 +89,10 @@ PREFER_FLATTEN void map_block(vector_view<T const> const& row, vector_view<B con
     using P = row_pack<C>;
     constexpr ::std::size_t lanes = lanes_in<P>;
     ::std::size_t j = 0;
-    T const* const from = row.data() + static_cast<::std::ptrdiff_t>(first) * row.stride();
-    if constexpr (packs_move<T, C>) {
-        if (row.stride() == 1) {
-            for (; j + lanes <= n; j += lanes) store_pack(load_pack<P>(from + j), numbers + j);
-        }
-    }
-    ::std::ptrdiff_t const stride = row.stride();
-    for (; j < n; ++j) {
-        numbers[j] = static_cast<C>(from[static_cast<::std::ptrdiff_t>(j) * stride]);
+    if (row.stride() == 1) {
+        in_order<P>(row.data() + first, n, numbers);
+    } else {
+        for (; j < n; ++j) numbers[j] = static_cast<C>(row[first + j]);
     }
     if (!bias.empty()) {
         if (bias.stride() == 1) {
@@ -120,13 +128,19 @@ void for_each_block(vector_view<T const> const& row, vector_view<B const> const&
                     logit_map<compute_t<T>> const& map, Work const& work) {
     using C = compute_t<T>;
     C copy[row_block];
-    bool const direct = row.stride() == 1 && bias.empty() && map.identity();
+    bool const direct = bias.empty() && map.identity();
     for (::std::size_t first = 0; first < row.size(); first += row_block) {
         ::std::size_t const rest = row.size() - first;
         ::std::size_t const n = rest < row_block ? rest : row_block;
         if constexpr (packs_move<T, C>) {
-            if (direct) {
+            if (direct && row.stride() == 1) {
                 if (!work(row.data() + first, first, n)) return;
+                continue;
+            }
+            if (direct) {  // elements as they are, so that they get the same lanes
+                T elements[row_block];
+                for (::std::size_t j = 0; j < n; ++j) elements[j] = row[first + j];
+                if (!work(static_cast<T const*>(elements), first, n)) return;
                 continue;
             }
         }
@@ -135,35 +149,45 @@ void for_each_block(vector_view<T const> const& row, vector_view<B const> const&
     }
 }
 
+/// Asks for what the loop comes to in a block's time: while it computes, memory works.
+template <class T>
+void prefetch_ahead(T const* x, ::std::size_t n) {
+    for (::std::size_t byte = 0; byte < n * sizeof(T); byte += 64) {
+        prefetch(reinterpret_cast<char const*>(x) + row_prefetch + byte);
+    }
+}
+
+template <class T>
+T minus_infinity() {
+    return static_cast<T>(-math::infinity<compute_t<T>>);
+}
+
 /// The largest number of a block; NaN counts as -inf.
 template <class P, class T>
 PREFER_FLATTEN math::lane_t<P> largest_of(T const* x, ::std::size_t n) {
     using C = math::lane_t<P>;
     constexpr ::std::size_t lanes = lanes_in<P>;
-    constexpr ::std::size_t step = 4 * lanes;
     auto const larger = [](P const& a, P const& b) { return math::select(b > a, b, a); };
     P a(-math::infinity<C>);
     P b = a;
-    P c = a;
-    P d = a;
     ::std::size_t j = 0;
-    for (; j + step <= n; j += step) {
-        for (::std::size_t byte = 0; byte < step * sizeof(T); byte += 64) {
-            prefetch(reinterpret_cast<char const*>(x + j) + row_prefetch + byte);
-        }
+    for (; j + 2 * lanes <= n; j += 2 * lanes) {
         a = larger(a, load_pack<P>(x + j));
         b = larger(b, load_pack<P>(x + j + lanes));
-        c = larger(c, load_pack<P>(x + j + 2 * lanes));
-        d = larger(d, load_pack<P>(x + j + 3 * lanes));
     }
-    for (; j + lanes <= n; j += lanes) a = larger(a, load_pack<P>(x + j));
-    if (j < n) b = larger(b, load_part<P>(x + j, n - j, -math::infinity<C>));
-    P const all = larger(larger(a, b), larger(c, d));
+    if (j + lanes <= n) {
+        a = larger(a, load_pack<P>(x + j));
+        j += lanes;
+    }
+    if (j < n) b = larger(b, load_part<P>(x + j, n - j, minus_infinity<T>()));
     C numbers[lanes];
-    store_pack(all, numbers);
-    C top = numbers[0];
-    for (C const number : numbers) top = number > top ? number : top;
-    return top;
+    store_pack(larger(a, b), numbers);
+    for (::std::size_t width = lanes / 2; width > 0; width /= 2) {
+        for (::std::size_t k = 0; k < width; ++k) {
+            numbers[k] = numbers[k + width] > numbers[k] ? numbers[k + width] : numbers[k];
+        }
+    }
+    return numbers[0];
 }
 
 /// The sums of a block, a lane each, and of a row so far.
@@ -178,48 +202,43 @@ struct lane_sums {
     W squares[lanes]{};
     W total[lanes]{};  // Σ (z - shift): the shift is added when it changes, and at the end
 
-    /// Makes the sums relative to a shift that is larger by -`by`.
-    void move(W by) {
-        W const factor = math::exp(by);
+    /// Makes the sums relative to another top, by `by` above theirs; the sums grow by the factor.
+    void move(W by, W factor) {
         for (::std::size_t k = 0; k < lanes; ++k) {
             if constexpr (Second) {
-                moment[k] = factor > 0 ? (moment[k] + by * sum[k]) * factor : W(0);
+                moment[k] = factor > 0 ? (moment[k] - by * sum[k]) * factor : W(0);
                 squares[k] *= factor * factor;
             }
             sum[k] *= factor;
         }
     }
 
-    /// Adds a block, of which no number is larger than `shift`.
+    /// Adds a block, of which no number is above the top.
     template <class T>
-    PREFER_FLATTEN void add(T const* x, ::std::size_t n, C shift_number) {
-        P const shift(shift_number);
-        P first(C(0)), second(C(0)), block_moment(C(0)), block_squares(C(0)), block_total(C(0));
-        auto const weight = [&](P const& z) {
-            P const below = z - shift;
-            P const e = math::exp_below_zero(below);
+    PREFER_FLATTEN void add(T const* x, ::std::size_t n, row_weights<P> const& weights) {
+        P const top(weights.top());
+        P block_sum(C(0)), block_moment(C(0)), block_squares(C(0)), block_total(C(0));
+        auto const take = [&](P const& z, P const& counted) {
+            P const cut = weights.cut(z);  // so that 0·(-inf) does not arise
+            block_sum = weights.add_to(block_sum, cut);
             if constexpr (Second) {
-                // -inf is cut to where e is 0, so that the product is.
-                P const cut = math::select(below < P(lowest), P(lowest), below);
-                block_moment += e * cut;
-                block_squares += e * e;
+                P const e = weights(cut);
+                block_moment = mul_add(e, cut - top, block_moment);
+                block_squares = mul_add(e, e, block_squares);
+                block_total += counted - top;
             }
-            return e;
         };
         ::std::size_t j = 0;
-        for (; j + 2 * lanes <= n; j += 2 * lanes) {
+        for (; j + lanes <= n; j += lanes) {
+            prefetch_ahead(x + j, lanes);
             P const z = load_pack<P>(x + j);
-            P const y = load_pack<P>(x + j + lanes);
-            first += weight(z);
-            second += weight(y);
-            if constexpr (Second) block_total += (z - shift) + (y - shift);
+            take(z, z);
         }
-        for (; j < n; j += lanes) {
-            ::std::size_t const rest = n - j < lanes ? n - j : lanes;
-            first += weight(load_part<P>(x + j, rest, -math::infinity<C>));
-            if constexpr (Second) block_total += load_part<P>(x + j, rest, shift_number) - shift;
+        if (j < n) {
+            take(load_part<P>(x + j, n - j, minus_infinity<T>()),
+                 load_part<P>(x + j, n - j, static_cast<T>(weights.top())));
         }
-        collect(first + second, sum);
+        collect(block_sum, sum);
         if constexpr (Second) {
             collect(block_moment, moment);
             collect(block_squares, squares);
@@ -234,14 +253,25 @@ struct lane_sums {
     }
 
 private:
-    static constexpr C lowest = sizeof(C) == 4 ? C(-89) : C(-710);
-
     static void collect(P const& block, W (&to)[lanes]) {
         C numbers[lanes];
         store_pack(block, numbers);
         for (::std::size_t k = 0; k < lanes; ++k) to[k] += static_cast<W>(numbers[k]);
     }
 };
+
+/// Calls `work` with a block relative to the origin of the weights.
+template <class P, class T, class Work>
+void with_origin(T const* x, ::std::size_t n, row_weights<P> const& weights, Work const& work) {
+    using C = math::lane_t<P>;
+    if (weights.origin() >= 0 && weights.origin() <= 0) {
+        work(x);
+    } else {
+        C moved[row_block];
+        for (::std::size_t j = 0; j < n; ++j) moved[j] = static_cast<C>(x[j]) - weights.origin();
+        work(static_cast<C const*>(moved));
+    }
+}
 
 /// The sums of the columns `row` under `map`; `bias` is empty or of the same size. In one read of
 /// the row. With `Second`, those of the second outputs too. A NaN or +inf among the columns, or
@@ -255,10 +285,15 @@ row_sums<compute_t<T>> sum_row(vector_view<T const> row, vector_view<B const> bi
     constexpr C nothing = -math::infinity<C>;
     row_sums<C> s;
     lane_sums<Second, P> parts;
+    row_weights<P> weights(C(0));
     for_each_block<T, B>(row, bias, map, [&](auto const* x, ::std::size_t, ::std::size_t n) {
         C const top = largest_of<P>(x, n);
         if (top > s.shift) {
-            if (s.shift > nothing) parts.move(static_cast<W>(s.shift) - static_cast<W>(top));
+            row_weights<P> const higher(top);
+            if (s.shift > nothing) {
+                parts.move(static_cast<W>(top) - static_cast<W>(s.shift), weights.ratio_to(higher));
+            }
+            weights = higher;
             s.shift = top;
         }
         if (!(s.shift > nothing)) {
@@ -269,15 +304,16 @@ row_sums<compute_t<T>> sum_row(vector_view<T const> row, vector_view<B const> bi
             return !math::is_nan(s.shift);
         }
         if (!s.proper()) return false;
-        parts.add(x, n, s.shift);
+        with_origin(x, n, weights, [&](auto const* z) { parts.add(z, n, weights); });
         if constexpr (Second) s.total += static_cast<W>(s.shift) * static_cast<W>(n);
         return true;
     });
-    s.sum = parts.over_lanes(parts.sum);
+    W const unit = static_cast<W>(weights.of_top());
+    s.sum = parts.over_lanes(parts.sum) / unit;
     if (math::is_nan(s.sum)) s.shift = math::quiet_nan<C>;
     if constexpr (Second) {
-        s.moment = parts.over_lanes(parts.moment);
-        s.squares = parts.over_lanes(parts.squares);
+        s.moment = parts.over_lanes(parts.moment) / unit;
+        s.squares = parts.over_lanes(parts.squares) / (unit * unit);
         s.total += parts.over_lanes(parts.total);
     }
     return s;
@@ -286,30 +322,31 @@ row_sums<compute_t<T>> sum_row(vector_view<T const> row, vector_view<B const> bi
 /// No column of this piece is the label.
 inline constexpr ::std::size_t no_label = static_cast<::std::size_t>(-1);
 
-/// Writes scale·e^(z - shift), times dz/dx where `map` changes logits, for a block.
+/// Writes the weights of a block times `scale`, times dz/dx where `map` is a cap.
 template <class P, class T, class D>
 PREFER_FLATTEN void gradient_block(T const* x, ::std::size_t n,
                                    logit_map<math::lane_t<P>> const& map,
-                                   math::lane_t<P> shift_number, math::lane_t<P> scale_number,
+                                   row_weights<P> const& weights, math::lane_t<P> scale_number,
                                    D* to) {
     using C = math::lane_t<P>;
     constexpr ::std::size_t lanes = lanes_in<P>;
-    P const shift(shift_number);
     P const scale(scale_number);
+    P const origin(weights.origin());
     auto const over = [&](auto const& gradient) {
         ::std::size_t j = 0;
         for (; j + lanes <= n; j += lanes) {
-            if (j * sizeof(T) % 64 == 0) {
-                prefetch(reinterpret_cast<char const*>(x + j) + row_prefetch);
-            }
+            prefetch_ahead(x + j, lanes);
             store_pack(gradient(load_pack<P>(x + j)), to + j);
         }
-        if (j < n) store_part(gradient(load_part<P>(x + j, n - j, C(0))), to + j, n - j);
+        if (j < n) {
+            P const last = load_part<P>(x + j, n - j, static_cast<T>(C(0)));
+            store_part(gradient(last), to + j, n - j);
+        }
     };
     if (map.capped) {
-        over([&](P const& z) { return scale * math::exp_below_zero(z - shift) * map.slope(z); });
+        over([&](P const& z) { return scale * weights(weights.cut(z)) * map.slope(z + origin); });
     } else {
-        over([&](P const& z) { return scale * math::exp_below_zero(z - shift); });
+        over([&](P const& z) { return scale * weights(weights.cut(z)); });
     }
 }
 
@@ -330,20 +367,38 @@ void gradient_row(vector_view<T const> row, vector_view<B const> bias,
     // 1 - p of the label, without the cancellation when p is near 1; read before it is overwritten.
     C const label_z = label == no_label ? C(0) : mapped_logit<T, B>(row, bias, map, label);
     W const inner = map.capped ? W(1) : static_cast<W>(map.inner);
-    C const scale = static_cast<C>(-g / n.sum * inner);
-    for_each_block<T, B>(
-        row, bias, map, [&](auto const* x, ::std::size_t first, ::std::size_t count) {
-            if constexpr (packs_move<D, C>) {
-                if (d_row.stride() == 1) {
-                    gradient_block<P>(x, count, map, n.shift, scale, d_row.data() + first);
-                    return true;
-                }
+    row_weights<P> const weights(n.shift);
+    C const scale = static_cast<C>(-g / (n.sum * static_cast<W>(weights.of_top())) * inner);
+    // Between elements of the same size; others go through numbers C, which keep their order.
+    auto const write = [&](auto const* x, ::std::size_t count, auto* to) {
+        with_origin(x, count, weights, [&](auto const* z) {
+            if constexpr (sizeof(*z) == sizeof(*to)) {
+                gradient_block<P>(z, count, map, weights, scale, to);
+            } else if constexpr (sizeof(*z) < sizeof(*to)) {
+                C ordered[row_block];
+                in_order<P>(z, count, ordered);
+                gradient_block<P>(static_cast<C const*>(ordered), count, map, weights, scale, to);
+            } else {
+                C ordered[row_block];
+                gradient_block<P>(z, count, map, weights, scale, ordered);
+                for (::std::size_t j = 0; j < count; ++j) to[j] = rounded(ordered[j]);
             }
-            C numbers[row_block];
-            gradient_block<P>(x, count, map, n.shift, scale, numbers);
-            for (::std::size_t j = 0; j < count; ++j) d_row[first + j] = rounded(numbers[j]);
-            return true;
         });
+    };
+    for_each_block<T, B>(row, bias, map,
+                         [&](auto const* x, ::std::size_t first, ::std::size_t count) {
+                             if constexpr (packs_move<D, C>) {
+                                 if (d_row.stride() == 1) {
+                                     write(x, count, d_row.data() + first);
+                                     return true;
+                                 }
+                             }
+                             C numbers[row_block];
+                             write(x, count, numbers);
+                             for (::std::size_t j = 0; j < count; ++j)
+                                 d_row[first + j] = rounded(numbers[j]);
+                             return true;
+                         });
     if (label != no_label) {
         W const miss = -math::expm1(n.log_prob(label_z));
         d_row[label] = rounded(g * miss * static_cast<W>(map.slope(label_z)));
