@@ -289,7 +289,7 @@ using joint_compute_t = ::std::common_type_t<compute_t<T>, compute_t<U>>;
 /// other), or `biased(logits, bias)`; labels `[N]` (integers), read only to know which rows are
 /// ignored, so those of `token_log_probs`; token_kl `[N]` (written). z, the ignore index and the
 /// vocabulary that exists are of `token_options`, the same for both. Rows of double are computed in
-/// double, others in float; sums over the vocabulary in double.
+/// double, others in float (one of each: to the accuracy of float); sums run in double.
 ///
 /// D is computed as a sum of terms none of which is negative, each relative to its row's maximum:
 /// a common offset costs nothing, D is never below 0, equal rows give exactly 0, and nearly equal
