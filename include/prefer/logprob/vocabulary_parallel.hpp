@@ -206,8 +206,6 @@ token_counts vocabulary_parallel_token_log_probs(Backend const& on, Communicator
             // No NaN may take part in a maximum; infinity makes the row as improper.
             C const shift = sums[i].shift;
             maxima[i] = static_cast<double>(math::is_nan(shift) ? math::infinity<C> : shift);
-            // Nothing but -inf: the mean logit of the whole row is -inf too.
-            if (shift <= -math::infinity<C>) sums[i].total = -math::infinity<W>;
             ::std::size_t const label = part.local(label_view[i]);
             if (label != detail::no_label) {
                 totals[n + i] =
