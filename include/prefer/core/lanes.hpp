@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include <prefer/core/element.hpp>
@@ -23,7 +24,7 @@ inline constexpr ::std::size_t lane_count = sizeof(P) / sizeof(math::lane_t<P>);
 inline constexpr ::std::size_t block_size = 512;
 
 /// No pack is wider; blocks are filled up to a multiple of it.
-inline constexpr ::std::size_t most_lanes = 16;
+inline constexpr ::std::size_t most_lanes = 32;
 
 /// Whether the last pack of `n` numbers is full, whatever the pack.
 constexpr bool fills_packs(::std::size_t n) {
@@ -54,6 +55,20 @@ void store_lanes(P const& lanes, math::lane_t<P>* to) {
     }
 }
 
+/// Starts to fetch the memory that a loop, which is about to store a pack at `to`, writes a block
+/// later: processors foresee reads, but wait for memory that is written.
+template <class P>
+void fetch_for_store(math::lane_t<P>* to) {
+#if defined(__GNUC__) || defined(__clang__)
+    auto const later = reinterpret_cast<::std::uintptr_t>(to) + block_size * sizeof(*to);
+    for (::std::size_t byte = 0; byte < sizeof(P); byte += 64) {
+        __builtin_prefetch(reinterpret_cast<void const*>(later + byte));
+    }
+#else
+    static_cast<void>(to);
+#endif
+}
+
 /// A block of a vector that is read. Until it is read, every number is the one of construction.
 template <class C>
 class input_block {
@@ -68,38 +83,15 @@ public:
     /// Nothing is copied where the vector has them as they are needed.
     template <class T>
     void read(vector_view<T const> const& view, ::std::size_t first, ::std::size_t n) {
-        bool const contiguous = view.stride() == 1;
-        moves_ = ~::std::size_t{0};
-        if constexpr (::std::same_as<T, C>) {
-            if (contiguous && fills_packs(n)) {
-                at_ = view.data() + first;
-                return;
-            }
-        }
-        if (contiguous) {
-            T const* const from = view.data() + first;
-            for (::std::size_t j = 0; j < n; ++j) numbers_[j] = static_cast<C>(from[j]);
-        } else {
-            for (::std::size_t j = 0; j < n; ++j) numbers_[j] = static_cast<C>(view[first + j]);
-        }
-        for (::std::size_t j = n; !fills_packs(j); ++j) numbers_[j] = C(0);
-        at_ = numbers_;
+        read(view, first, n, [](T) {});
     }
 
     /// The same of integers, and whether none of them is negative.
     template <class T>
     bool read_counts(vector_view<T const> const& view, ::std::size_t first, ::std::size_t n) {
-        read(view, first, n);
-        T lowest = 0;
-        if (view.stride() == 1) {
-            T const* const from = view.data() + first;
-            for (::std::size_t j = 0; j < n; ++j) lowest = from[j] < lowest ? from[j] : lowest;
-        } else {
-            for (::std::size_t j = 0; j < n; ++j) {
-                lowest = view[first + j] < lowest ? view[first + j] : lowest;
-            }
-        }
-        return !(lowest < 0);
+        T joined = 0;  // negative where one of them is
+        read(view, first, n, [&](T count) { joined = static_cast<T>(joined | count); });
+        return !(joined < 0);
     }
 
     /// A block of which the first `n` numbers are `number`, and the rest of the last pack is 0.
@@ -116,6 +108,33 @@ public:
     }
 
 private:
+    template <class T, class See>
+    void read(vector_view<T const> const& view, ::std::size_t first, ::std::size_t n,
+              See const& see) {
+        bool const contiguous = view.stride() == 1;
+        moves_ = ~::std::size_t{0};
+        if constexpr (::std::same_as<T, C>) {
+            if (contiguous && fills_packs(n)) {
+                at_ = view.data() + first;
+                return;
+            }
+        }
+        if (contiguous) {
+            T const* const from = view.data() + first;
+            for (::std::size_t j = 0; j < n; ++j) {
+                see(from[j]);
+                numbers_[j] = static_cast<C>(from[j]);
+            }
+        } else {
+            for (::std::size_t j = 0; j < n; ++j) {
+                see(view[first + j]);
+                numbers_[j] = static_cast<C>(view[first + j]);
+            }
+        }
+        for (::std::size_t j = n; !fills_packs(j); ++j) numbers_[j] = C(0);
+        at_ = numbers_;
+    }
+
     C const* at_ = numbers_;
     ::std::size_t moves_ = 0;  // all bits once it is read: until then every pack is the first
     C numbers_[block_size];

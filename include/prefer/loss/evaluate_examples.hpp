@@ -139,6 +139,15 @@ example<compute_t<T>> load_example(example_batch<T, Length, Label> const& batch,
     return x;
 }
 
+/// What a batch has.
+template <class T, class Length, class Label>
+pair_inputs inputs_given(example_batch<T, Length, Label> const& batch) {
+    return {.reference = batch.has_reference,
+            .lengths = batch.has_lengths,
+            .scores = batch.has_scores,
+            .labels = batch.has_labels};
+}
+
 /// Everything that can be wrong with a batch as a whole.
 template <class L, class T, class Length, class Label>
 void check_examples(L const& loss, example_batch<T, Length, Label> const& batch,
@@ -155,11 +164,7 @@ void check_examples(L const& loss, example_batch<T, Length, Label> const& batch,
     require_normalizer(name, options.normalizer);
     if constexpr (requires { loss.validate(); }) loss.validate();
     if constexpr (requires { loss.inputs(); }) {
-        require_inputs(name, loss.inputs(),
-                       {.reference = batch.has_reference,
-                        .lengths = batch.has_lengths,
-                        .scores = batch.has_scores,
-                        .labels = batch.has_labels});
+        require_inputs(name, loss.inputs(), inputs_given(batch));
         if (loss.inputs().labels && !batch.has_labels && !takes_unlabelled<L>()) {
             throw value_error("prefer::evaluate_examples: this loss reads labels, but the batch "
                               "has none (see with_labels)");
@@ -228,6 +233,7 @@ template <class C>
 struct example_block {
     input_block<C> policy{0}, reference{math::quiet_nan<C>}, lengths{math::quiet_nan<C>};
     input_block<C> scores{math::quiet_nan<C>}, labels{1}, weights{1};
+    bool good_lengths = true;
 
     template <class T, class Length, class Label>
     void read(example_batch<T, Length, Label> const& batch, ::std::size_t first, ::std::size_t n) {
@@ -236,7 +242,7 @@ struct example_block {
         };
         read(true, batch.policy, policy);
         read(batch.has_reference, batch.reference, reference);
-        read(batch.has_lengths, batch.lengths, lengths);
+        if (batch.has_lengths) good_lengths = lengths.read_counts(batch.lengths, first, n);
         read(batch.has_scores, batch.scores, scores);
         read(batch.has_labels, batch.labels, labels);
         read(batch.has_weights, batch.weights, weights);
@@ -251,27 +257,6 @@ struct example_block {
     }
 };
 
-/// Whether the numbers of a block that are given and count are as they should be.
-template <class P, class L, class T, class Length, class Label, class C>
-bool good_block(L const&, example_batch<T, Length, Label> const& batch,
-                example_block<C> const& block, ::std::size_t n) {
-    P const zero(C(0));
-    P const one(C(1));
-    auto good = zero <= zero;
-    for (::std::size_t j = 0; j < n; j += lane_count<P>) {
-        example<P> const x = block.template lanes<P>(j);
-        P const weight = block.weights.template lanes<P>(j);
-        auto one_good = math::is_finite(x.completion.policy) && x.label >= zero && x.label <= one;
-        if (batch.has_reference) one_good = one_good && math::is_finite(x.completion.reference);
-        if (batch.has_lengths) one_good = one_good && x.completion.length >= zero;
-        if (batch.has_scores) one_good = one_good && math::is_finite(x.completion.score);
-        if (reads_binary_labels<L>()) one_good = one_good && (x.label <= zero || x.label >= one);
-        auto const masked = weight <= zero && weight >= zero;
-        good = good && (masked || (one_good && weight >= zero && math::is_finite(weight)));
-    }
-    return math::all_of(good);
-}
-
 /// The running sums of `example_sums`, lane by lane.
 template <class P>
 struct example_lane_sums {
@@ -283,28 +268,41 @@ struct example_lane_sums {
             return {examples.total(), loss.total(), reward.total(), log_prob.total()};
         }
     };
-    lane_sum<P> weighted_loss, scale;
+    lane_sum<P> weighted_loss, scale;  // the first only where the batch has weights
     side desirable, undesirable;
 
-    example_sums total() const {
-        return {.weighted_loss = weighted_loss.total(),
-                .gradient_scale = scale.total(),
-                .desirable = desirable.total(),
-                .undesirable = undesirable.total()};
+    /// False where some log-prob was infinite or NaN, or some loss NaN.
+    bool all_defined() const {
+        auto const of_both = desirable.log_prob.lanes() + undesirable.log_prob.lanes() +
+                             desirable.reward.lanes() + undesirable.reward.lanes();
+        auto const loss = desirable.loss.lanes() + undesirable.loss.lanes();
+        return math::all_of(math::is_finite(of_both) && !math::is_nan(loss));
+    }
+
+    example_sums total(bool weighted) const {
+        example_sums sums{.gradient_scale = scale.total(),
+                          .desirable = desirable.total(),
+                          .undesirable = undesirable.total()};
+        sums.weighted_loss =
+            weighted ? weighted_loss.total() : sums.desirable.loss + sums.undesirable.loss;
+        return sums;
     }
 };
 
 /// The loop over a block, a pack of examples at a time; see `evaluate_pair_block`.
 template <bool Weighted, class P, class L, class C>
-PREFER_FLATTEN void evaluate_example_block(L const& given_loss, example_block<C> const& block,
-                                           ::std::size_t n, bool reads_reference, C share,
+PREFER_FLATTEN bool evaluate_example_block(L const& given_loss, example_block<C> const& block,
+                                           ::std::size_t n, pair_inputs const& inputs, C share,
                                            C* d_policy, example_lane_sums<P>& all_sums) {
     L const loss = given_loss;
-    bool const reads = reads_reference_by_type<L>(reads_reference);
+    pair_inputs const reads = inputs_by_type<L>(inputs);
     example_lane_sums<P> sums = all_sums;
+    block_check<P> check;
+    constexpr bool reports_another = requires { given_loss.rewarded(); };
     P const zero(C(0));
     P const one(C(1));
     for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+        fetch_for_store<P>(d_policy + j);
         example<P> const x = block.template lanes<P>(j);
         P const weight = Weighted ? block.weights.template lanes<P>(j) : one;
         auto const masked = weight <= zero;
@@ -312,16 +310,31 @@ PREFER_FLATTEN void evaluate_example_block(L const& given_loss, example_block<C>
             return Weighted ? math::select(masked, zero, value) : value;
         };
 
-        auto const y = loss::value_and_grad(loss, x);
+        auto const y = dual_of_loss(loss, x);
         P const part = Weighted ? weight * P(share) : P(share);
-        store_lanes(counted(y.d_policy * part), d_policy + j);
+        store_lanes(counted(y.gradient[0] * part), d_policy + j);
 
-        sums.weighted_loss.add(Weighted ? counted(y.loss * weight) : y.loss);
-        sums.scale.add(counted(math::abs(y.d_policy)));
-        P const reward = loss::reward(loss, x.completion, reads);
+        if (reads.reference && reports_another) check.finite += counted(x.completion.reference);
+        if (reads.scores) check.finite += counted(x.completion.score);
+        if (reads.labels) {
+            auto const in_range = [&] {
+                if (reads_binary_labels<L>()) {
+                    return (x.label <= zero && x.label >= zero) ||
+                           (x.label <= one && x.label >= one);
+                }
+                return x.label >= zero && x.label <= one;
+            };
+            check.in_range = check.in_range && (masked || in_range());
+        }
+        if (Weighted) {
+            check.in_range = check.in_range && weight >= zero && math::is_finite(weight);
+        }
+        if (Weighted) sums.weighted_loss.add(counted(y.value * weight));
+        sums.scale.add(counted(math::abs(y.gradient[0])));
+        P const reward = loss::reward(loss, x.completion, reads.reference);
         auto const add_where = [&](auto const& mine, typename example_lane_sums<P>::side& side) {
             side.examples.add(mine);
-            side.loss.add(math::select(mine, y.loss, zero));
+            side.loss.add(math::select(mine, y.value, zero));
             side.reward.add(math::select(mine, reward, zero));
             side.log_prob.add(math::select(mine, x.completion.policy, zero));
         };
@@ -330,15 +343,15 @@ PREFER_FLATTEN void evaluate_example_block(L const& given_loss, example_block<C>
         add_where(!masked && !desirable, sums.undesirable);
     }
     all_sums = sums;
+    return check.good();
 }
 
-/// The loop over a batch. What is wrong with a number shows in its block, a loss that is NaN in the
-/// sums after it; the block is then searched, and the culprit thrown.
+/// The loop over a batch; see `evaluate_pairs_loop`.
 template <class P, class L, class T, class Length, class Label, class Gradient>
 example_sums evaluate_examples_loop(L const& loss, example_batch<T, Length, Label> const& batch,
                                     double normalizer, Gradient&& d_policy) {
     using C = compute_t<T>;
-    bool const reads = reads_reference(loss, batch.has_reference);
+    pair_inputs const reads = inputs_of(loss, inputs_given(batch));
     C const share = static_cast<C>(1 / normalizer);
     ::std::size_t const size = batch.size();
     example_block<C> block;
@@ -346,18 +359,20 @@ example_sums evaluate_examples_loop(L const& loss, example_batch<T, Length, Labe
     for (::std::size_t first = 0; first < size; first += block_size) {
         ::std::size_t const n = ::std::min(block_size, size - first);
         block.read(batch, first, n);
-        bool const good = good_block<P>(loss, batch, block, n);
         C* const d = d_policy.open(first, n);
         bool const weighted = batch.has_weights || !fills_packs(n);
         auto const evaluate = weighted ? evaluate_example_block<true, P, L, C>
                                        : evaluate_example_block<false, P, L, C>;
-        evaluate(loss, block, n, reads, share, d, sums);
-        if (!good || math::any_of(math::is_nan(sums.weighted_loss.lanes()))) {
+        bool good = evaluate(loss, block, n, reads, share, d, sums);
+        if (batch.has_reference && !reads.reference) {
+            good = finite_column<P>(block.reference, block.weights, n) && good;
+        }
+        if (!(good && block.good_lengths && sums.all_defined())) {
             check_each_example(loss, batch, first, first + n);
         }
         d_policy.close(d, first, n);
     }
-    return sums.total();
+    return sums.total(batch.has_weights);
 }
 
 }  // namespace detail

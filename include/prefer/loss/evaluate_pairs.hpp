@@ -101,21 +101,31 @@ inline pair_summary summarize(pair_sums const& sums, pair_options options = {}) 
 
 namespace detail {
 
-/// Whether the loss's numbers depend on the reference: what it declares, or what the batch has.
+/// What the loss reads: what it declares, or what the batch has.
 template <class L>
-bool reads_reference(L const& loss, bool given) {
-    if constexpr (requires { loss.inputs(); }) return loss.inputs().reference;
+pair_inputs inputs_of(L const& loss, pair_inputs const& given) {
+    if constexpr (requires { loss.inputs(); }) return loss.inputs();
     return given;
 }
 
 /// The same where the type of the loss says it, so that a loop need not ask.
 template <class L>
-constexpr bool reads_reference_by_type(bool otherwise) {
+constexpr pair_inputs inputs_by_type(pair_inputs const& otherwise) {
     if constexpr (requires { ::std::bool_constant<L::inputs().reference>(); }) {
-        return L::inputs().reference;
+        return L::inputs();
     } else {
         return otherwise;
     }
+}
+
+/// What a batch has.
+template <class T, class Length>
+pair_inputs inputs_given(pair_batch<T, Length> const& batch) {
+    return {.reference = batch.has_reference,
+            .lengths = batch.has_lengths,
+            .scores = batch.has_scores,
+            .labels = batch.has_labels,
+            .offsets = batch.has_offsets};
 }
 
 /// What a loss reads and the batch lacks, or the batch has and the loss would ignore, is an error.
@@ -155,12 +165,7 @@ void check_pairs(L const& loss, pair_batch<T, Length> const& batch, pair_options
     require_normalizer(name, options.normalizer);
     if constexpr (requires { loss.validate(); }) loss.validate();
     if constexpr (requires { loss.inputs(); }) {
-        require_inputs(name, loss.inputs(),
-                       {.reference = batch.has_reference,
-                        .lengths = batch.has_lengths,
-                        .scores = batch.has_scores,
-                        .labels = batch.has_labels,
-                        .offsets = batch.has_offsets});
+        require_inputs(name, loss.inputs(), inputs_given(batch));
     }
 }
 
@@ -289,38 +294,27 @@ struct pair_block {
     }
 };
 
-/// Whether the numbers of a block that are given and count are as they should be. The log-probs
-/// that the loss reads are not looked at: a bad one shows in the sums.
-template <class P, class T, class Length, class C>
-bool good_block(pair_batch<T, Length> const& batch, pair_block<C> const& block, ::std::size_t n,
-                bool reads_the_reference) {
+/// Whether the numbers of a column that count are finite.
+template <class P, class C>
+bool finite_column(input_block<C> const& column, input_block<C> const& weights, ::std::size_t n) {
     P const zero(C(0));
-    auto good = zero <= zero;
-    auto const look = [&](bool given, input_block<C> const& column, auto const& is_good) {
-        if (!given) return;
-        for (::std::size_t j = 0; j < n; j += lane_count<P>) {
-            auto const here = is_good(column.template lanes<P>(j));
-            good = good &&
-                   (batch.has_weights ? here || block.weights.template lanes<P>(j) <= zero : here);
-        }
-    };
-    auto const finite = [](P const& x) { return math::is_finite(x); };
-    auto const in_unit = [&](P const& x) { return x >= zero && x <= P(C(1)); };
-    bool const unread = batch.has_reference && !reads_the_reference;
-    look(unread, block.reference_chosen, finite);
-    look(unread, block.reference_rejected, finite);
-    look(batch.has_scores, block.score_chosen, finite);
-    look(batch.has_scores, block.score_rejected, finite);
-    look(batch.has_labels, block.labels, in_unit);
-    look(batch.has_offsets, block.offsets, finite);
-    if (batch.has_weights) {
-        for (::std::size_t j = 0; j < n; j += lane_count<P>) {
-            P const w = block.weights.template lanes<P>(j);
-            good = good && w >= zero && math::is_finite(w);
-        }
+    auto finite = zero <= zero;
+    for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+        finite = finite && (math::is_finite(column.template lanes<P>(j)) ||
+                            weights.template lanes<P>(j) <= zero);
     }
-    return block.good_lengths && math::all_of(good);
+    return math::all_of(finite);
 }
+
+/// What the loop over a block looks at besides the log-probs that the loss reads: a bad one of
+/// those shows in the sums.
+template <class P>
+struct block_check {
+    P finite{math::lane_t<P>(0)};  // a sum of what has to be finite
+    decltype(P() <= P()) in_range = P(math::lane_t<P>(0)) <= P(math::lane_t<P>(0));
+
+    bool good() const { return math::all_of(in_range && math::is_finite(finite)); }
+};
 
 /// The running sums of `pair_sums`, lane by lane.
 template <class P>
@@ -350,17 +344,22 @@ struct pair_lane_sums {
 };
 
 /// The loop over a block, a pack of pairs at a time: gradients times weight and share, and sums.
-/// Without `Weighted`, all weights are 1.
+/// Without `Weighted`, all weights are 1. False where a score, label, offset or weight that counts
+/// is not as it should be.
 template <bool Weighted, class P, class L, class C>
-PREFER_FLATTEN void evaluate_pair_block(L const& given_loss, pair_block<C> const& block,
-                                        ::std::size_t n, bool reads_reference, C share, C* d_chosen,
-                                        C* d_rejected, pair_lane_sums<P>& all_sums) {
+PREFER_FLATTEN bool evaluate_pair_block(L const& given_loss, pair_block<C> const& block,
+                                        ::std::size_t n, pair_inputs const& inputs, C share,
+                                        C* d_chosen, C* d_rejected, pair_lane_sums<P>& all_sums) {
     L const loss = given_loss;  // copies, which no store to the gradients can change
-    bool const reads = reads_reference_by_type<L>(reads_reference);
+    pair_inputs const reads = inputs_by_type<L>(inputs);
     pair_lane_sums<P> sums = all_sums;
+    block_check<P> check;
+    constexpr bool reports_another = requires { given_loss.rewarded(); };
     P const zero(C(0));
     P const one(C(1));
     for (::std::size_t j = 0; j < n; j += lane_count<P>) {
+        fetch_for_store<P>(d_chosen + j);
+        fetch_for_store<P>(d_rejected + j);
         pair<P> const p = block.template lanes<P>(j);
         P const weight = Weighted ? block.weights.template lanes<P>(j) : one;
         auto const masked = weight <= zero;
@@ -373,8 +372,20 @@ PREFER_FLATTEN void evaluate_pair_block(L const& given_loss, pair_block<C> const
         store_lanes(counted(y.gradient[0] * part), d_chosen + j);
         store_lanes(counted(y.gradient[1] * part), d_rejected + j);
 
-        P const chosen = loss::reward(loss, p.chosen, reads);
-        P const rejected = loss::reward(loss, p.rejected, reads);
+        if (reads.reference && reports_another) {  // whose rewards need not read the reference
+            check.finite += counted(p.chosen.reference + p.rejected.reference);
+        }
+        if (reads.scores) check.finite += counted(p.chosen.score + p.rejected.score);
+        if (reads.offsets) check.finite += counted(p.offset);
+        if (reads.labels) {
+            check.in_range = check.in_range && (masked || (p.label >= zero && p.label <= one));
+        }
+        if (Weighted) {
+            check.in_range = check.in_range && weight >= zero && math::is_finite(weight);
+        }
+
+        P const chosen = loss::reward(loss, p.chosen, reads.reference);
+        P const rejected = loss::reward(loss, p.rejected, reads.reference);
         sums.weighted_loss.add(Weighted ? counted(y.value * weight) : y.value);
         sums.correct.add(!masked && chosen > rejected);
         sums.ties.add(!masked && chosen <= rejected && chosen >= rejected);
@@ -385,6 +396,7 @@ PREFER_FLATTEN void evaluate_pair_block(L const& given_loss, pair_block<C> const
         sums.scale.add(counted(math::abs(y.gradient[0]) + math::abs(y.gradient[1])));
     }
     all_sums = sums;
+    return check.good();
 }
 
 /// The loop over a batch. What is wrong with a number shows in its block or in the sums after it;
@@ -393,7 +405,7 @@ template <class P, class L, class T, class Length, class Chosen, class Rejected>
 pair_sums evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch, double normalizer,
                               Chosen&& d_chosen, Rejected&& d_rejected) {
     using C = compute_t<T>;
-    bool const reads = reads_reference(loss, batch.has_reference);
+    pair_inputs const reads = inputs_of(loss, inputs_given(batch));
     C const share = static_cast<C>(1 / normalizer);
     ::std::size_t const size = batch.size();
     pair_block<C> block;
@@ -401,14 +413,19 @@ pair_sums evaluate_pairs_loop(L const& loss, pair_batch<T, Length> const& batch,
     for (::std::size_t first = 0; first < size; first += block_size) {
         ::std::size_t const n = ::std::min(block_size, size - first);
         block.read(batch, first, n);
-        bool const good = good_block<P>(batch, block, n, reads);
         C* const chosen = d_chosen.open(first, n);
         C* const rejected = d_rejected.open(first, n);
         bool const weighted = batch.has_weights || !fills_packs(n);
         auto const evaluate =
             weighted ? evaluate_pair_block<true, P, L, C> : evaluate_pair_block<false, P, L, C>;
-        evaluate(loss, block, n, reads, share, chosen, rejected, sums);
-        if (!good || !sums.all_defined()) check_each_pair(loss, batch, first, first + n);
+        bool good = evaluate(loss, block, n, reads, share, chosen, rejected, sums);
+        if (batch.has_reference && !reads.reference) {
+            good = finite_column<P>(block.reference_chosen, block.weights, n) &&
+                   finite_column<P>(block.reference_rejected, block.weights, n) && good;
+        }
+        if (!(good && block.good_lengths && sums.all_defined())) {
+            check_each_pair(loss, batch, first, first + n);
+        }
         d_chosen.close(chosen, first, n);
         d_rejected.close(rejected, first, n);
     }

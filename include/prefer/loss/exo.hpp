@@ -52,9 +52,9 @@ struct exo {
         using math::log1p;
         using real = math::primal_t<S>;
         S const z = real(beta) * p.margin();
-        S const log_right = S(log1p(-real(label_smoothing)));
-        S const log_flipped = S(log(real(label_smoothing)));
-        return detail::bernoulli_kl(z, S(log_right - log_flipped), log_right, log_flipped);
+        real const log_right = log1p(-real(label_smoothing));
+        real const log_flipped = log(real(label_smoothing));
+        return detail::bernoulli_kl(z, real(log_right - log_flipped), log_right, log_flipped);
     }
 };
 

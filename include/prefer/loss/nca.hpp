@@ -21,7 +21,7 @@ namespace prefer::loss {
 /// = 0; slopes (3/2)·σ(r_w) - 1 in r_w, which changes sign at r_w = log 2, and σ(r_l)/2 in r_l; so
 /// the rejected always falls and the chosen is held at a finite reward; convex. It is no function
 /// of the margin: what both responses share counts.
-/// Errors: `validate()` throws `value_error`. Three softplus a pair.
+/// Errors: `validate()` throws `value_error`. Two softplus a pair.
 /// Source: H. Chen et al., "Noise contrastive alignment of language models with explicit rewards",
 /// 2024; trainers call it nca_pair.
 struct nca {
@@ -39,7 +39,8 @@ struct nca {
         using real = math::primal_t<S>;
         S const chosen = real(beta) * p.chosen.log_ratio();
         S const rejected = real(beta) * p.rejected.log_ratio();
-        return softplus(-chosen) + real(0.5) * (softplus(chosen) + softplus(rejected));
+        // softplus(r_w) is r_w + softplus(-r_w)
+        return real(1.5) * softplus(-chosen) + real(0.5) * (chosen + softplus(rejected));
     }
 };
 

@@ -95,6 +95,14 @@ PREFER_HOST_DEVICE pair_dual<T> dual_of_loss(L const& loss, pair<T> const& p) {
     return loss(pair<S>{variable(p.chosen, 0), variable(p.rejected, 1), p.label, p.offset});
 }
 
+/// The loss of a single response as a dual number of its log-prob.
+template <class L, class T>
+PREFER_HOST_DEVICE math::dual<T> dual_of_loss(L const& loss, example<T> const& x) {
+    using S = math::dual<T>;
+    response<T> const& r = x.completion;
+    return loss(example<S>{{S::variable(r.policy), r.reference, r.length, r.score}, x.label});
+}
+
 }  // namespace detail
 
 namespace loss {
@@ -138,10 +146,7 @@ struct example_gradient {
 /// The same of a single response.
 template <class L, class T>
 PREFER_HOST_DEVICE example_gradient<T> value_and_grad(L const& loss, example<T> const& x) {
-    using S = math::dual<T>;
-    response<T> const& r = x.completion;
-    example<S> const q{{S::variable(r.policy), r.reference, r.length, r.score}, x.label};
-    S const y = loss(q);
+    math::dual<T> const y = detail::dual_of_loss(loss, x);
     return {y.value, y.gradient[0]};
 }
 

@@ -59,7 +59,7 @@ struct reward_aware_rpo {
     PREFER_HOST_DEVICE S operator()(pair<S> const& p) const {
         using real = math::primal_t<S>;
         S const z = real(beta) * p.margin();
-        S const g = S(real(scale) * (p.chosen.score - p.rejected.score));
+        real const g = real(scale) * (p.chosen.score - p.rejected.score);
         if (divergence == rpo_divergence::backward_kl) return bernoulli_kl(g, z);
         if (divergence == rpo_divergence::forward_kl) return bernoulli_kl(z, g);
         return (z - g) * (z - g);
