@@ -3,8 +3,8 @@
 /// \file
 /// Estimates of the KL of a small autoregressive policy and its reference, beside what enumerating
 /// all responses gives. Exact where the expectation is enumerated; otherwise single-shot with a
-/// fixed seed, and with bounds of 4.9 exact standard errors: with another seed, each fails by chance
-/// once in a million times. None is repeated.
+/// fixed seed, and with bounds of 4.9 exact standard errors: with another seed, each fails by
+/// chance once in a million times. None is repeated.
 
 #include <prefer/core/random.hpp>
 #include <prefer/logprob/kl_estimators.hpp>

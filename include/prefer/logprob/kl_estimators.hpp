@@ -198,13 +198,13 @@ void store_number(vector_view<T> const& out, ::std::size_t i, double x) {
 /// estimate of the KL of whole responses. The mean per token is a ratio of two means, and its error
 /// the usual one of a ratio. The error is sqrt(Σ (x_b - mean)²/(B(B - 1))).
 ///
-/// With the layout `whole_responses{B}` and summed log-probs `[B]`, `estimator` is of the log-ratio of
-/// a whole response. k1 is then the same, k3 another estimate of the same KL, k2 another number.
+/// With the layout `whole_responses{B}` and summed log-probs `[B]`, `estimator` is of the log-ratio
+/// of a whole response. k1 is then the same, k3 another estimate of that KL, k2 another number.
 ///
 /// Special values: tokens that are not counted are skipped, whatever they hold; fewer than two
 /// responses have no standard error (NaN); no responses have the mean 0. Errors: `shape_error` for
-/// sizes that do not fit, `value_error` for an option out of range or `reduction::sum`. O(N), twice;
-/// no allocation; sums run in double, in token order.
+/// sizes that do not fit, `value_error` for an option out of range or `reduction::sum`. O(N),
+/// twice; no allocation; sums run in double, in token order.
 ///
 /// ```cpp
 /// prefer::kl_estimate e = prefer::estimate_kl(prefer::kl::k3{}, policy_logp, ref_logp, offsets);
@@ -223,8 +223,8 @@ kl_estimate estimate_kl(Estimator const& estimator, Policy const& policy_logp,
 }
 
 /// The same from exact token divergences (`token_kl` on the responses that the policy sampled): an
-/// unbiased estimate of the KL of whole responses, whose error is that of the sampled prefixes only,
-/// since each next token is averaged over exactly.
+/// unbiased estimate of the KL of whole responses, whose error is that of the sampled prefixes
+/// only, since each next token is averaged over exactly.
 ///
 /// token_kl `[N]` (any element type); layout, means, special values, errors and cost as for
 /// `estimate_kl`.
@@ -255,8 +255,8 @@ kl_estimate estimate_exact_kl(TokenKl const& token_kl, Layout const& layout,
 ///     d_policy_logp[i] = weight·k'(d_i),    k1: 1,  k2: d,  k3: 1 - e^{-d} (0 below -limit)
 ///
 /// That is not the gradient of the KL, because the samples depend on the policy too. Expected over
-/// the samples of one token, k1 gives 0 (it has no effect), k2 the gradient of KL(policy‖reference),
-/// and k3 that of KL(reference‖policy).
+/// the samples of one token, k1 gives 0 (it has no effect), k2 the gradient of
+/// KL(policy‖reference), and k3 that of KL(reference‖policy).
 ///
 /// Inputs as for `estimate_kl`; d_policy_logp `[N]` is written whole, exact zeros where a token is
 /// not counted. `options` name the reduction (default: mean of the responses' sums) and its global

@@ -127,10 +127,7 @@ public:
           q_scale_(static_cast<C>(static_cast<wide>(p.normalizer.sum) /
                                   static_cast<wide>(q.normalizer.sum))),
           gap_(static_cast<C>(math::log(static_cast<wide>(p.normalizer.sum)) -
-                              math::log(static_cast<wide>(q.normalizer.sum)))),
-          unit_(1 / static_cast<wide>(p.normalizer.sum)) {}
-
-    wide unit() const { return unit_; }
+                              math::log(static_cast<wide>(q.normalizer.sum)))) {}
 
     /// Calls `visit(j, p, q, log p - log q)` for the packs of a block.
     template <class Visit>
@@ -164,7 +161,6 @@ private:
     C q_shift_;
     C q_scale_;
     C gap_;
-    wide unit_;
 };
 
 /// The divergence of one pair of rows: what a backend that divides the work itself calls.
@@ -174,11 +170,14 @@ math::wide_t<C> kl_row(Terms const& terms, First const& first, Second const& sec
     if (!first.normalizer.proper() || !second.normalizer.proper()) return math::quiet_nan<W>;
     using P = typename kl_rows<C>::lanes;
     kl_rows<C> const rows(first, second);
+    // Divided by what the p of these packs add up to: an error of the normalisers enters squared.
     lane_sum<P> sum;
+    lane_sum<P> mass;
     rows.visit_rows(first, second, [&](::std::size_t, P const& p, P const& q, P const& t) {
+        mass.add(p);
         sum.add(terms.term(p, q, t));
     });
-    W const total = static_cast<W>(sum.total()) * rows.unit();
+    W const total = static_cast<W>(sum.total() / mass.total());
     return math::min(static_cast<W>(terms.most()), math::max(W(0), total));
 }
 
@@ -207,16 +206,19 @@ void kl_gradient_row(Terms const& terms, First const& first, Second const& secon
         return;
     }
     kl_rows<C> const rows(first, second);
+    lane_sum<P> mass;
     lane_sum<P> first_sum;
     lane_sum<P> second_sum;
     rows.visit_rows(first, second, [&](::std::size_t, P const& p, P const& q, P const& t) {
+        mass.add(p);
         if (!d_first.empty()) first_sum.add(terms.policy_pull(p, q, t));
         if (!d_second.empty()) second_sum.add(terms.reference_pull(p, q, t));
     });
     // Taken away from each score, so that a row of gradients sums to 0.
-    P const first_mean(static_cast<C>(static_cast<W>(first_sum.total()) * rows.unit()));
-    P const second_mean(static_cast<C>(static_cast<W>(second_sum.total()) * rows.unit()));
-    P const scale(static_cast<C>(g * rows.unit()));
+    double const all = mass.total();
+    P const first_mean(static_cast<C>(first_sum.total() / all));
+    P const second_mean(static_cast<C>(second_sum.total() / all));
+    P const scale(static_cast<C>(g / static_cast<W>(all)));
     logit_block<C> p_block;
     logit_block<C> q_block;
     C first_values[block_size];
