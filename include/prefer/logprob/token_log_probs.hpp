@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -32,8 +33,8 @@ void for_each_row(Backend const& on, ::std::size_t rows, ::std::size_t columns, 
 }
 
 /// Writes what `sums` and the label's logit say of row `i`.
-template <class C, class O>
-void write_token(token_outputs<O> const& out, ::std::size_t i, ::std::size_t vocabulary,
+template <class C, class O, class K>
+void write_token(token_outputs<O, K> const& out, ::std::size_t i, ::std::size_t vocabulary,
                  row_sums<C> const& sums, C label_z) {
     using W = math::wide_t<C>;
     auto const store = [](W x) { return static_cast<O>(static_cast<compute_t<O>>(x)); };
@@ -46,18 +47,22 @@ void write_token(token_outputs<O> const& out, ::std::size_t i, ::std::size_t voc
     put(out.entropy, sums.entropy());
     put(out.log_sum_squares, sums.log_sum_squares());
     put(out.mean_logit, sums.total / static_cast<W>(vocabulary));
+    if constexpr (::std::same_as<K, row_normalizer<C>>) {
+        if (!out.normalizers.empty()) out.normalizers[i] = sums;
+    }
 }
 
-template <class O>
-void write_ignored(token_outputs<O> const& out, ::std::size_t i) {
+template <class O, class K>
+void write_ignored(token_outputs<O, K> const& out, ::std::size_t i) {
     for (auto const& where :
          {out.log_prob, out.entropy, out.hits, out.log_sum_squares, out.mean_logit}) {
         if (!where.empty()) where[i] = static_cast<O>(compute_t<O>(0));
     }
+    if (!out.normalizers.empty()) out.normalizers[i] = {};
 }
 
-template <class O>
-void check_outputs(char const* function, token_outputs<O> const& out, ::std::size_t rows) {
+template <class O, class K>
+void check_outputs(char const* function, token_outputs<O, K> const& out, ::std::size_t rows) {
     require_size(function, "token_logp", out.log_prob.size(), "logits' rows", rows);
     auto const check = [&](char const* what, vector_view<O> const& where) {
         if (where.data() != nullptr)
@@ -67,6 +72,9 @@ void check_outputs(char const* function, token_outputs<O> const& out, ::std::siz
     check("hits", out.hits);
     check("log_sum_squares", out.log_sum_squares);
     check("mean_logit", out.mean_logit);
+    if (out.normalizers.data() != nullptr) {
+        require_size(function, "normalizers", out.normalizers.size(), "logits' rows", rows);
+    }
 }
 
 template <class Out>
@@ -74,8 +82,8 @@ template <class Out>
 auto as_token_outputs(Out& out) {
     return token_outputs(out);
 }
-template <class O>
-token_outputs<O> as_token_outputs(token_outputs<O> const& out) {
+template <class O, class K>
+token_outputs<O, K> as_token_outputs(token_outputs<O, K> const& out) {
     return out;
 }
 
@@ -113,7 +121,11 @@ token_counts token_log_probs(Backend const& on, Logits const& logits, Labels con
     using Label = typename decltype(y)::value_type;
     using O = typename decltype(out.log_prob)::value_type;
     using C = compute_t<T>;
+    using Kept = typename decltype(out.normalizers)::value_type;
     static_assert(element<O>, "prefer: log-probs are floating elements");
+    static_assert(::std::same_as<Kept, no_normalizer> || ::std::same_as<Kept, row_normalizer<C>>,
+                  "prefer: normalisers are kept as prefer::row_normalizer<double> for logits in "
+                  "double, and as prefer::row_normalizer<float> for all others");
     static_assert(index_element<Label>, "prefer: labels are integers");
     vector_view<Label const> const label_view(y);
 
@@ -156,21 +168,14 @@ token_counts token_log_probs(Logits const& logits, Labels const& labels, Out&& t
     return token_log_probs(backend::plain{}, logits, labels, token_logp, options);
 }
 
-/// The gradient of `token_log_probs`: d_logits[i] = d_token_logp[i]·(onehot(labels[i]) - softmax),
-/// times dz/dx where the options change the logits.
-///
-/// Shapes, element types, options and errors as there; d_logits `[N, V]` is written whole (padding
-/// columns get 0), and may be the logits themselves (same memory, same strides), but may not
-/// overlap them otherwise. The softmax is recomputed from the logits, so nothing is kept from the
-/// forward pass. Rows that are ignored, or whose d_token_logp is 0, get exact zeros and are not
-/// read, whatever they hold. A row without a softmax (see above) gets NaN. A label of probability 0
-/// has the ordinary, finite gradient g·(onehot - softmax). The gradient of a bias is the sum of
-/// d_logits over the rows.
-template <backend_like Backend, class Logits, class Labels, class Upstream, class Gradient>
-void token_log_probs_backward(Backend const& on, Logits const& logits, Labels const& labels,
-                              Upstream const& d_token_logp, Gradient&& d_logits,
-                              token_options options = {}) {
-    auto const [in, bias] = detail::logits_and_bias(logits);
+namespace detail {
+
+/// `kept`: nothing, or a view of the normalisers of the forward pass.
+template <class Backend, class Logits, class Labels, class Upstream, class Gradient, class... Kept>
+void token_backward(Backend const& on, Logits const& logits, Labels const& labels,
+                    Upstream const& d_token_logp, Gradient& d_logits, token_options const& options,
+                    Kept const&... kept) {
+    auto const [in, bias] = logits_and_bias(logits);
     auto const y = as_vector(labels);
     auto const g = as_vector(d_token_logp);
     matrix_view const out = as_matrix(d_logits);
@@ -182,38 +187,47 @@ void token_log_probs_backward(Backend const& on, Logits const& logits, Labels co
     using C = compute_t<T>;
     static_assert(element<G> && element<D>, "prefer: gradients are floating elements");
     static_assert(index_element<Label>, "prefer: labels are integers");
+    static_assert((::std::same_as<typename Kept::value_type, row_normalizer<C>> && ...),
+                  "prefer: kept normalisers are prefer::row_normalizer<double> for logits in "
+                  "double, and prefer::row_normalizer<float> for all others");
     vector_view<Label const> const label_view(y);
     vector_view<G const> const upstream(g);
 
     char const* const name = "token_log_probs_backward";
-    detail::require_size(name, "labels", y.size(), "logits' rows", in.rows());
-    detail::require_size(name, "d_token_logp", g.size(), "logits' rows", in.rows());
-    detail::require_size(name, "d_logits' rows", out.rows(), "logits' rows", in.rows());
-    detail::require_size(name, "d_logits' columns", out.columns(), "logits' columns", in.columns());
-    detail::check_bias(name, bias, in.columns());
-    detail::check_options(name, options, in.columns());
-    ::std::size_t const vocabulary = detail::vocabulary_of(options, in.columns());
-    detail::check_labels<Label>(name, label_view, vocabulary, options);
+    require_size(name, "labels", y.size(), "logits' rows", in.rows());
+    require_size(name, "d_token_logp", g.size(), "logits' rows", in.rows());
+    require_size(name, "d_logits' rows", out.rows(), "logits' rows", in.rows());
+    require_size(name, "d_logits' columns", out.columns(), "logits' columns", in.columns());
+    (require_size(name, "normalizers", kept.size(), "logits' rows", in.rows()), ...);
+    check_bias(name, bias, in.columns());
+    check_options(name, options, in.columns());
+    ::std::size_t const vocabulary = vocabulary_of(options, in.columns());
+    check_labels<Label>(name, label_view, vocabulary, options);
 
     if constexpr (requires {
-                      on.token_log_probs_backward(in, bias, label_view, upstream, out, options);
+                      on.token_log_probs_backward(in, bias, label_view, upstream, kept..., out,
+                                                  options);
                   }) {
-        on.token_log_probs_backward(in, bias, label_view, upstream, out, options);
+        on.token_log_probs_backward(in, bias, label_view, upstream, kept..., out, options);
     } else {
-        detail::logit_map<C> const map(options);
-        auto const real_bias = detail::first_columns(bias, vocabulary);
-        detail::for_each_row(on, in.rows(), in.columns(), [&](::std::size_t i) {
+        logit_map<C> const map(options);
+        auto const real_bias = first_columns(bias, vocabulary);
+        for_each_row(on, in.rows(), in.columns(), [&](::std::size_t i) {
             auto const label = label_view[i];
             auto const gi = static_cast<math::wide_t<C>>(static_cast<compute_t<G>>(upstream[i]));
             bool const flat = gi >= 0 && gi <= 0;
-            bool const skipped = flat || detail::is_label(label, options.ignore_index);
+            bool const skipped = flat || is_label(label, options.ignore_index);
             ::std::size_t const read = skipped ? 0 : vocabulary;
             if (!skipped) {
                 auto const row = in.row(i).slice(0, vocabulary);
-                auto const sums = detail::sum_row<false, T, B>(row, real_bias, map);
-                detail::gradient_row<T, B, D>(row, real_bias, map, sums,
-                                              static_cast<::std::size_t>(label), gi,
-                                              out.row(i).slice(0, vocabulary));
+                row_normalizer<C> n;
+                if constexpr (sizeof...(kept) > 0) {
+                    ((n = kept[i]), ...);
+                } else {
+                    n = sum_row<false, T, B>(row, real_bias, map);
+                }
+                gradient_row<T, B, D>(row, real_bias, map, n, static_cast<::std::size_t>(label), gi,
+                                      out.row(i).slice(0, vocabulary));
             }
             for (::std::size_t j = read; j < out.columns(); ++j) {
                 out(i, j) = static_cast<D>(compute_t<D>(0));
@@ -222,12 +236,55 @@ void token_log_probs_backward(Backend const& on, Logits const& logits, Labels co
     }
 }
 
+}  // namespace detail
+
+/// The gradient of `token_log_probs`: d_logits[i] = d_token_logp[i]·(onehot(labels[i]) - softmax),
+/// times dz/dx where the options change the logits.
+///
+/// Shapes, element types, options and errors as there; d_logits `[N, V]` is written whole (padding
+/// columns get 0), and may be the logits themselves (same memory, same strides), but may not
+/// overlap them otherwise. The softmax is recomputed from the logits, in a first read of each row;
+/// `normalizers [N]` that the forward pass kept (`token_outputs::with_normalizers`), for the same
+/// logits and options, spare that read and change no bit. Rows that are ignored, or whose d_token_logp is 0, get exact zeros and are not
+/// read, whatever they hold. A row without a softmax (see above) gets NaN. A label of probability 0
+/// has the ordinary, finite gradient g·(onehot - softmax). The gradient of a bias is the sum of
+/// d_logits over the rows.
+///
+/// ```cpp
+/// prefer::token_log_probs(logits, labels, prefer::token_outputs(token_logp).with_normalizers(kept));
+/// prefer::token_log_probs_backward(logits, labels, d_token_logp, kept, d_logits);
+/// ```
+template <backend_like Backend, class Logits, class Labels, class Upstream, class Gradient>
+void token_log_probs_backward(Backend const& on, Logits const& logits, Labels const& labels,
+                              Upstream const& d_token_logp, Gradient&& d_logits,
+                              token_options options = {}) {
+    detail::token_backward(on, logits, labels, d_token_logp, d_logits, options);
+}
+
+template <backend_like Backend, class Logits, class Labels, class Upstream, kept_normalizers Kept,
+          class Gradient>
+void token_log_probs_backward(Backend const& on, Logits const& logits, Labels const& labels,
+                              Upstream const& d_token_logp, Kept const& normalizers,
+                              Gradient&& d_logits, token_options options = {}) {
+    detail::token_backward(on, logits, labels, d_token_logp, d_logits, options,
+                           as_vector(normalizers));
+}
+
 template <class Logits, class Labels, class Upstream, class Gradient>
     requires(!backend_like<Logits>)
 void token_log_probs_backward(Logits const& logits, Labels const& labels,
                               Upstream const& d_token_logp, Gradient&& d_logits,
                               token_options options = {}) {
     token_log_probs_backward(backend::plain{}, logits, labels, d_token_logp, d_logits, options);
+}
+
+template <class Logits, class Labels, class Upstream, kept_normalizers Kept, class Gradient>
+    requires(!backend_like<Logits>)
+void token_log_probs_backward(Logits const& logits, Labels const& labels,
+                              Upstream const& d_token_logp, Kept const& normalizers,
+                              Gradient&& d_logits, token_options options = {}) {
+    token_log_probs_backward(backend::plain{}, logits, labels, d_token_logp, normalizers, d_logits,
+                             options);
 }
 
 }  // namespace prefer

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -48,6 +49,7 @@ struct token_counts {
 /// rows are computed in (`compute_t`). Kept from forward to backward, it saves a pass.
 template <class C>
 struct row_normalizer {
+    using normalizer_tag = void;
     using wide = math::wide_t<C>;
 
     C shift{-math::infinity<C>};
@@ -63,6 +65,14 @@ struct row_normalizer {
     }
 };
 
+/// In the place of a `row_normalizer` where none is kept.
+struct no_normalizer {};
+
+/// A vector of what forward passes keep: `std::vector<prefer::row_normalizer<float>>` and the like.
+template <class X>
+concept kept_normalizers =
+    vector_like<X> && requires { typename vector_element_t<X>::normalizer_tag; };
+
 /// Where `token_log_probs` writes more than log-probs, in the same pass; each `[N]`, and written
 /// only when given. All are of the softmax p that the log-prob is of:
 ///
@@ -71,14 +81,15 @@ struct row_normalizer {
 ///     log_sum_squares  log Σⱼ pⱼ²                    (the normaliser of WPO's weights)
 ///     mean_logit       (1/V) Σⱼ zⱼ
 ///
-/// Rows that are ignored get 0; a row without a softmax NaN, and no hit.
+/// Rows that are ignored get 0; a row without a softmax NaN, and no hit. `normalizers`, a vector of
+/// `row_normalizer` of the type that the logits are computed in, keeps what the backward can use.
 ///
 /// ```cpp
 /// prefer::token_outputs const outputs =
 ///     prefer::token_outputs(token_logp).with_entropy(entropy).with_hits(hits);
 /// prefer::token_log_probs(logits, labels, outputs);
 /// ```
-template <element T>
+template <element T, class Normalizer = no_normalizer>
 class token_outputs {
 public:
     template <class Out>
@@ -111,11 +122,25 @@ public:
         return t;
     }
 
+    /// Keeps the normaliser of each row, which spares the backward a pass. For logits in double the
+    /// vector is of `row_normalizer<double>`, for the others of `row_normalizer<float>`.
+    template <kept_normalizers Out>
+    auto with_normalizers(Out&& out) const {
+        token_outputs<T, vector_element_t<Out>> t(log_prob);
+        t.entropy = entropy;
+        t.hits = hits;
+        t.log_sum_squares = log_sum_squares;
+        t.mean_logit = mean_logit;
+        t.normalizers = as_vector(::std::forward<Out>(out));
+        return t;
+    }
+
     vector_view<T> log_prob;
     vector_view<T> entropy;
     vector_view<T> hits;
     vector_view<T> log_sum_squares;
     vector_view<T> mean_logit;
+    vector_view<Normalizer> normalizers;
 };
 
 template <class Out>

@@ -300,7 +300,7 @@ row_sums<compute_t<T>> sum_row(vector_view<T const> row, vector_view<B const> bi
             for (::std::size_t j = 0; j < n; ++j) {
                 if (math::is_nan(static_cast<C>(x[j]))) s.shift = math::quiet_nan<C>;
             }
-            s.total = nothing;
+            s.total = -math::infinity<W>;
             return !math::is_nan(s.shift);
         }
         if (!s.proper()) return false;
@@ -350,6 +350,25 @@ PREFER_FLATTEN void gradient_block(T const* x, ::std::size_t n,
     }
 }
 
+/// The same between elements of any two sizes: numbers of the type that is computed in keep their
+/// order, 16-bit elements are taken by the word.
+template <class P, class T, class D>
+void gradient_in_order(T const* x, ::std::size_t n, logit_map<math::lane_t<P>> const& map,
+                       row_weights<P> const& weights, math::lane_t<P> scale, D* to) {
+    using C = math::lane_t<P>;
+    if constexpr (sizeof(T) == sizeof(D)) {
+        gradient_block<P>(x, n, map, weights, scale, to);
+    } else if constexpr (sizeof(T) < sizeof(D)) {
+        C numbers[row_block];
+        in_order<P>(x, n, numbers);
+        gradient_block<P>(static_cast<C const*>(numbers), n, map, weights, scale, to);
+    } else {
+        C numbers[row_block];
+        gradient_block<P>(x, n, map, weights, scale, numbers);
+        for (::std::size_t j = 0; j < n; ++j) to[j] = static_cast<D>(numbers[j]);
+    }
+}
+
 /// Writes g·(onehot(label) - softmax)·dz/dx for the columns `row` of a row with this normaliser.
 /// `d_row` may be `row`. One read, one write.
 template <class T, class B, class D>
@@ -369,20 +388,9 @@ void gradient_row(vector_view<T const> row, vector_view<B const> bias,
     W const inner = map.capped ? W(1) : static_cast<W>(map.inner);
     row_weights<P> const weights(n.shift);
     C const scale = static_cast<C>(-g / (n.sum * static_cast<W>(weights.of_top())) * inner);
-    // Between elements of the same size; others go through numbers C, which keep their order.
     auto const write = [&](auto const* x, ::std::size_t count, auto* to) {
         with_origin(x, count, weights, [&](auto const* z) {
-            if constexpr (sizeof(*z) == sizeof(*to)) {
-                gradient_block<P>(z, count, map, weights, scale, to);
-            } else if constexpr (sizeof(*z) < sizeof(*to)) {
-                C ordered[row_block];
-                in_order<P>(z, count, ordered);
-                gradient_block<P>(static_cast<C const*>(ordered), count, map, weights, scale, to);
-            } else {
-                C ordered[row_block];
-                gradient_block<P>(z, count, map, weights, scale, ordered);
-                for (::std::size_t j = 0; j < count; ++j) to[j] = rounded(ordered[j]);
-            }
+            gradient_in_order<P>(z, count, map, weights, scale, to);
         });
     };
     for_each_block<T, B>(row, bias, map,
