@@ -188,6 +188,15 @@ TEST_CASE("evaluate_pairs: the first bad number of a long batch is found, wherev
     }
 }
 
+TEST_CASE("evaluate_pairs: a bad reference that the reported reward does not read is found") {
+    all_columns<double> c(3);
+    c.rc[1] = std::numeric_limits<double>::infinity();  // the loss is infinite, and not NaN
+    prefer::loss::mixture const loss{prefer::loss::weighted{prefer::loss::cpo{}, 0.5},
+                                     prefer::loss::weighted{prefer::loss::dpo{}, 0.5}};
+    CHECK_THROWS_MESSAGE(evaluate_pairs(loss, pair_batch{c.pc, c.pr, c.rc, c.rr}), value_error,
+                         "reference_chosen[1]");
+}
+
 TEST_CASE("evaluate_pairs: an input that the loss would ignore is an error") {
     all_columns<double> c(3);
     pair_batch const plain{c.pc, c.pr, c.rc, c.rr};
