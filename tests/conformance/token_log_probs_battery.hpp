@@ -78,8 +78,8 @@ std::vector<D> gradient_of(Backend const& on, std::vector<T> const& row, std::si
 inline std::vector<std::size_t> row_sizes() {
     std::vector<std::size_t> sizes;
     for (std::size_t n = 1; n <= 70; ++n) sizes.push_back(n);
-    for (int const edge :
-         {127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 2880}) {
+    for (int const edge : {127, 128, 129, 255, 256, 257, 1023, 1024, 1025, 2047, 2048, 2049, 2880,
+                           4095, 4096, 4097}) {
         sizes.push_back(static_cast<std::size_t>(edge));
     }
     return sizes;
@@ -424,8 +424,224 @@ void check_common_offset(Backend const& on) {
     CHECK_DISTINGUISHES_IN(float, -0.69314718, 0.0, family::log_prob);
 }
 
+/// One row with options and all outputs.
+template <class T>
+struct scored_row {
+    std::array<compute_t<T>, 1> log_prob{-7}, entropy{-7}, hits{-7}, squares{-7}, mean{-7};
+    std::vector<row_normalizer<compute_t<T>>> kept{1};
+
+    template <class Backend>
+    scored_row(Backend const& on, std::vector<T> const& row, std::size_t label,
+               token_options options = {}) {
+        std::array<std::int64_t, 1> const labels{static_cast<std::int64_t>(label)};
+        token_log_probs(on, matrix_view(row.data(), 1, row.size()), labels,
+                        token_outputs(log_prob)
+                            .with_entropy(entropy)
+                            .with_hits(hits)
+                            .with_log_sum_squares(squares)
+                            .with_mean_logit(mean)
+                            .with_normalizers(kept),
+                        options);
+    }
+};
+
+/// Second outputs: uniform rows, weights 1, 2, 4, …, one winner, -inf, NaN.
+template <class T, class Backend>
+void check_second_outputs(Backend const& on) {
+    for (std::size_t const n : row_sizes()) {
+        CAPTURE(n);
+        double const log_n = std::log(static_cast<double>(n));
+        scored_row<T> const flat(on, row_of<T>(n, [](std::size_t) { return 1.5; }), n - 1);
+        CHECK_CLOSE(flat.entropy[0], log_n, family::log_prob);
+        CHECK_CLOSE(flat.squares[0], -log_n, family::log_prob);
+        CHECK_CLOSE(flat.mean[0], 1.5, family::log_prob);
+        CHECK_SAME(flat.hits[0], 1.0F);  // a tie is a hit
+        // m logits 0, the others -4.
+        std::size_t const m = n / 3 + 1;
+        auto const row = row_of<T>(n, [&](std::size_t j) { return j < m ? 0.0 : -4.0; });
+        double const rest = static_cast<double>(n - m);
+        double const z = static_cast<double>(m) + rest * std::exp(-4.0);
+        scored_row<T> const two(on, row, n - 1);
+        CHECK_CLOSE(two.entropy[0], std::log(z) + 4 * rest * std::exp(-4.0) / z, family::log_prob);
+        CHECK_CLOSE(two.squares[0],
+                    std::log(static_cast<double>(m) + rest * std::exp(-8.0)) - 2 * std::log(z),
+                    family::log_prob);
+        CHECK_CLOSE(two.mean[0], -4 * rest / static_cast<double>(n), family::log_prob);
+        CHECK_SAME(two.hits[0], n > m ? 0.0F : 1.0F);
+        CHECK_SAME_BITS(two.log_prob[0], log_prob_of(on, row, n - 1));
+        // One that is certain, the others -inf: 0·(-inf) is 0.
+        auto const certain = row_of<T>(n, [&](std::size_t j) { return j == n / 2 ? 3.0 : -inf; });
+        scored_row<T> const one(on, certain, n / 2);
+        CHECK_SAME(one.log_prob[0], 0.0F);
+        CHECK_SAME(one.entropy[0], 0.0F);
+        CHECK_SAME(one.squares[0], 0.0F);
+        CHECK_SAME(one.hits[0], 1.0F);
+        CHECK_SAME(one.mean[0], n == 1 ? 3.0 : -inf);
+        for (double const bad : {nan, inf}) {
+            auto spoiled = row;
+            spoiled[n / 2] = stored<T>(bad);
+            scored_row<T> const none(on, spoiled, n - 1);
+            CHECK_SAME(none.log_prob[0], nan);
+            CHECK_SAME(none.entropy[0], nan);
+            CHECK_SAME(none.squares[0], nan);
+            CHECK_SAME(none.mean[0], nan);
+            CHECK_SAME(none.hits[0], 0.0F);
+            CHECK_FALSE(none.kept[0].proper());
+        }
+    }
+}
+
+/// Ignored rows have outputs too; one output alone is written alone.
+template <class Backend>
+void check_some_outputs(Backend const& on) {
+    std::vector<float> const x{0, 0, static_cast<float>(nan), 1};
+    std::vector<int> const labels{0, -100};
+    std::vector<float> out(2, 5.0F), entropy(2, 5.0F), hits(2, 5.0F);
+    std::vector<row_normalizer<float>> kept(2);
+    kept[1].shift = 7;
+    token_log_probs(on, matrix_view(x.data(), 2, 2), labels,
+                    token_outputs(out).with_entropy(entropy).with_normalizers(kept));
+    CHECK_CLOSE(entropy[0], 0.69314718055994531, family::log_prob);
+    CHECK_SAME_BITS(out[1], 0.0F);
+    CHECK_SAME_BITS(entropy[1], 0.0F);
+    CHECK_FALSE(kept[1].proper());
+    token_log_probs(on, matrix_view(x.data(), 2, 2), labels, token_outputs(out).with_hits(hits));
+    CHECK_SAME(hits, std::vector<float>{1, 0});
+}
+
+/// Normalisers that were kept give the bits of those that are found again.
+template <class T, class Backend>
+void check_kept(Backend const& on) {
+    std::size_t const rows = 5;
+    for (std::size_t const columns : {std::size_t{37}, std::size_t{2049}}) {
+        auto const x = mixed_logits<T>(rows, columns);
+        std::vector<int> const labels{3, -100, 36, 0, 11};
+        std::vector<float> const g{1.0F, 1.0F, -2.0F, 0.0F, 0.5F};
+        std::vector<compute_t<T>> out(rows);
+        std::vector<row_normalizer<compute_t<T>>> kept(rows);
+        token_options const options{.temperature = 1.25, .soft_cap = 6};
+        for (bool const with : {false, true}) {
+            token_options const o = with ? options : token_options{};
+            token_log_probs(on, matrix_view(x.data(), rows, columns), labels,
+                            token_outputs(out).with_normalizers(kept), o);
+            std::vector<T> again(x.size()), spared(x.size());
+            token_log_probs_backward(on, matrix_view(x.data(), rows, columns), labels, g,
+                                     matrix_view(again.data(), rows, columns), o);
+            token_log_probs_backward(on, matrix_view(x.data(), rows, columns), labels, g, kept,
+                                     matrix_view(spared.data(), rows, columns), o);
+            std::size_t different = 0;
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                different += equal_bits(again[i], spared[i]) ? 0U : 1U;
+            }
+            CHECK(different == 0);
+        }
+    }
+}
+
+/// Temperature, scale and cap in their order; closed forms, and derivatives of the cap.
+template <class T, class Backend>
+void check_options(Backend const& on) {
+    using C = compute_t<T>;
+    // Weights 1, 4: at temperature 2 they are 1, 2; scaled by 2 they are 1, 16.
+    double const log4 = 1.3862943611198906;
+    std::vector<C> const row{C(0), static_cast<C>(log4)};
+    scored_row<C> const warm(on, row, 1, {.temperature = 2});
+    CHECK_CLOSE(warm.log_prob[0], std::log(2.0 / 3), family::log_prob);
+    scored_row<C> const scaled(on, row, 0, {.logit_scale = 2});
+    CHECK_CLOSE(scaled.log_prob[0], std::log(1.0 / 17), family::log_prob);
+    scored_row<C> const both(on, row, 0, {.temperature = 2, .logit_scale = 2});
+    CHECK_CLOSE(both.log_prob[0], std::log(1.0 / 5), family::log_prob);
+    CHECK_CLOSE(both.mean[0], log4 / 2, family::log_prob);
+    // 3·tanh(2·3/3)/2 = 1.446041370163… (mpmath): scale, then cap, then temperature.
+    std::vector<T> const three{stored<T>(0), stored<T>(3)};
+    token_options const all{.temperature = 2, .logit_scale = 2, .soft_cap = 3};
+    scored_row<T> const capped(on, three, 1, all);
+    double const z = 1.5 * std::tanh(2.0);
+    CHECK_CLOSE(capped.log_prob[0], -std::log1p(std::exp(-z)), family::log_prob);
+    CHECK_CLOSE(capped.mean[0], z / 2, family::log_prob);
+    // Under a cap infinities are the cap.
+    std::vector<T> const ends{stored<T>(-inf), stored<T>(inf)};
+    scored_row<T> const limited(on, ends, 0, all);
+    CHECK_CLOSE(limited.log_prob[0], -std::log1p(std::exp(3.0)), family::log_prob);
+    // d log p(1)/dx1 = (1 - p(1))·(dz/dx), dz/dx = 2·(1 - tanh²(2))/2.
+    std::vector<C> d(2);
+    std::array<int, 1> const label{1};
+    std::array<double, 1> const g{2.0};
+    token_log_probs_backward(on, matrix_view(three.data(), 1, 2), label, g,
+                             matrix_view(d.data(), 1, 2), all);
+    double const miss = 1 / (1 + std::exp(z));
+    double const slope = 1 - std::tanh(2.0) * std::tanh(2.0);
+    CHECK_CLOSE(d, std::array{-2 * miss * 1.0, 2 * miss * slope}, family::gradient);
+    std::vector<C> d_warm(2);
+    token_log_probs_backward(on, matrix_view(row.data(), 1, 2), label, g,
+                             matrix_view(d_warm.data(), 1, 2), {.temperature = 2});
+    CHECK_CLOSE(d_warm, std::array{-1.0 / 3, 1.0 / 3}, family::gradient);
+}
+
+/// A bias is as if it had been added, whatever its type and stride.
+template <class T, class Backend>
+void check_bias_is_added(Backend const& on) {
+    for (std::size_t const n : {std::size_t{1}, std::size_t{37}, std::size_t{2050}}) {
+        auto const x = row_of<T>(n, [](std::size_t j) { return static_cast<double>(j % 9); });
+        auto const sum = row_of<T>(n, [](std::size_t j) {
+            return static_cast<double>(j % 9) + static_cast<double>(j % 5) / 2;
+        });
+        std::vector<bfloat16> b(2 * n, bfloat16(99.0F));
+        std::vector<double> wide(n);
+        for (std::size_t j = 0; j < n; ++j) {
+            b[2 * j] = bfloat16(static_cast<float>(j % 5) / 2);
+            wide[j] = static_cast<double>(j % 5) / 2;
+        }
+        std::array<std::int64_t, 1> const labels{static_cast<std::int64_t>(n / 2)};
+        std::array<compute_t<T>, 1> out{}, other{};
+        matrix_view const logits(x.data(), 1, n);
+        token_log_probs(on, biased(logits, vector_view(b.data(), n, 2)), labels, out);
+        token_log_probs(on, biased(logits, wide), labels, other);
+        CHECK_CLOSE(out[0], widened(log_prob_of(on, sum, n / 2)), family::log_prob);
+        CHECK_SAME_BITS(out, other);
+        std::vector<double> d(n);
+        std::array<double, 1> const g{1.5};
+        token_log_probs_backward(on, biased(logits, wide), labels, g, matrix_view(d.data(), 1, n));
+        auto const expected = gradient_of<double>(on, sum, n / 2, 1.5);
+        for (std::size_t j = 0; j < n; ++j) {
+            REQUIRE_CLOSE(static_cast<compute_t<T>>(d[j]), expected[j], family::gradient);
+        }
+    }
+}
+
+/// Columns from `vocabulary` on are not read, and get the gradient 0.
+template <class T, class Backend>
+void check_padding(Backend const& on) {
+    for (std::size_t const v : {std::size_t{1}, std::size_t{31}, std::size_t{2048}}) {
+        std::size_t const columns = v + 7;
+        auto const row = row_of<T>(v, [](std::size_t j) { return static_cast<double>(j % 3); });
+        std::vector<T> x(columns, stored<T>(nan));
+        for (std::size_t j = 0; j < v; ++j) x[j] = row[j];
+        std::array<std::int64_t, 1> const labels{static_cast<std::int64_t>(v / 2)};
+        std::array<compute_t<T>, 1> out{};
+        std::array<double, 1> const g{1.5};
+        token_options const options{.vocabulary = v};
+        matrix_view const logits(x.data(), 1, columns);
+        token_log_probs(on, logits, labels, out, options);
+        CHECK_SAME_BITS(out[0], log_prob_of(on, row, v / 2));
+        std::vector<T> d(columns, stored<T>(nan));
+        token_log_probs_backward(on, logits, labels, g, matrix_view(d.data(), 1, columns), options);
+        auto const expected = gradient_of<T>(on, row, v / 2, 1.5);
+        for (std::size_t j = 0; j < columns; ++j) {
+            REQUIRE(equal_bits(d[j], j < v ? expected[j] : stored<T>(0.0)));
+        }
+        std::array<std::int64_t, 1> const padding{static_cast<std::int64_t>(v)};
+        CHECK_THROWS_AS(token_log_probs(on, logits, padding, out, options), value_error);
+    }
+}
+
 template <class T, class Backend>
 void check_elements(Backend const& on) {
+    check_second_outputs<T>(on);
+    check_kept<T>(on);
+    check_options<T>(on);
+    check_bias_is_added<T>(on);
+    check_padding<T>(on);
     check_two_levels<T>(on);
     check_running_maximum<T>(on);
     check_special_rows<T>(on);
@@ -457,6 +673,9 @@ void check_backend(Backend const& on) {
     }
     SECTION("common offset") {
         check_common_offset(on);
+    }
+    SECTION("some outputs") {
+        check_some_outputs(on);
     }
     SECTION("empty") {
         check_empty(on);

@@ -18,15 +18,15 @@ struct recording {
     int* forward;
     int* backward;
 
-    template <class T, class B, class Label, class O>
+    template <class T, class B, class Label, class O, class K>
     void token_log_probs(matrix_view<T const> logits, vector_view<B const> bias,
-                         vector_view<Label const> labels, prefer::token_outputs<O> out,
+                         vector_view<Label const> labels, prefer::token_outputs<O, K> out,
                          prefer::token_options options) const {
         ++*forward;
         check(logits, labels, options);
-        CHECK(bias.empty());
+        CHECK((bias.empty() || bias.size() == logits.columns()));
         CHECK(out.log_prob.size() == logits.rows());
-        prefer::token_log_probs(logits, labels, out, options);
+        prefer::token_log_probs(prefer::biased(logits, bias), labels, out, options);
     }
 
     template <class T, class B, class Label, class G, class D>
@@ -34,12 +34,12 @@ struct recording {
                                   vector_view<Label const> labels, vector_view<G const> g,
                                   matrix_view<D> d, prefer::token_options options) const {
         ++*backward;
-        CHECK(bias.empty());
+        CHECK((bias.empty() || bias.size() == logits.columns()));
         check(logits, labels, options);
         CHECK(g.size() == logits.rows());
         CHECK(d.rows() == logits.rows());
         CHECK(d.columns() == logits.columns());
-        prefer::token_log_probs_backward(logits, labels, g, d, options);
+        prefer::token_log_probs_backward(prefer::biased(logits, bias), labels, g, d, options);
     }
 
     template <class T, class Label>

@@ -308,7 +308,7 @@ class row_weights<math::packs<float, N>> {
 
 public:
     explicit row_weights(float top)
-        : origin_(math::abs(top) < 0x1p18F ? 0.0F : top), top_(top - origin_),
+        : origin_(math::abs(top) < near ? 0.0F : top), top_(top - origin_),
           whole_((top_ * log2e + rounder) - rounder), shift_((rounder + 127) - whole_),
           lowest_((whole_ - 127) / log2e) {}
 
@@ -336,6 +336,13 @@ public:
     }
 
 private:
+    /// Tops of which the products above are exact enough: none without fused multiply-add.
+#    if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)
+    static constexpr float near = 0x1p18F;
+#    else
+    static constexpr float near = 0;
+#    endif
+
     static constexpr float log2e = 1.44269504088896340736F;
     static constexpr float rounder = 0x1.8p23F;  // x + rounder is rounded to a whole number
 

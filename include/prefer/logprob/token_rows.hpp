@@ -97,9 +97,10 @@ PREFER_FLATTEN void map_block(vector_view<T const> const& row, vector_view<B con
     if (!bias.empty()) {
         if (bias.stride() == 1) {
             B const* const b = bias.data() + first;
-            for (j = 0; j < n; ++j) numbers[j] += static_cast<C>(b[j]);
+            for (j = 0; j < n; ++j) numbers[j] += static_cast<C>(static_cast<compute_t<B>>(b[j]));
         } else {
-            for (j = 0; j < n; ++j) numbers[j] += static_cast<C>(bias[first + j]);
+            for (j = 0; j < n; ++j)
+                numbers[j] += static_cast<C>(static_cast<compute_t<B>>(bias[first + j]));
         }
     }
     if (map.identity()) return;
