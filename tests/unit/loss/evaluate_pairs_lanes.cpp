@@ -192,7 +192,7 @@ TEST_CASE("evaluate_pairs: a bad reference that the reported reward does not rea
     all_columns<double> c(3);
     c.rc[1] = std::numeric_limits<double>::infinity();  // the loss is infinite, and not NaN
     prefer::loss::mixture const loss{prefer::loss::weighted{prefer::loss::cpo{}, 0.5},
-                                     prefer::loss::weighted{prefer::loss::dpo{}, 0.5}};
+                                     prefer::loss::weighted{prefer::loss::bco_pair{}, 0.5}};
     CHECK_THROWS_MESSAGE(evaluate_pairs(loss, pair_batch{c.pc, c.pr, c.rc, c.rr}), value_error,
                          "reference_chosen[1]");
 }
