@@ -12,6 +12,20 @@
 #include <prefer/backend/parallel_tasks.hpp>
 #include <prefer/core/backend.hpp>
 #include <prefer/errors.hpp>
+#include <prefer/logprob/row_packs.hpp>
+
+namespace prefer::detail {
+
+template <>
+struct layout_of<Eigen::bfloat16> {
+    using type = bfloat16;
+};
+template <>
+struct layout_of<Eigen::half> {
+    using type = half;
+};
+
+}  // namespace prefer::detail
 
 namespace prefer::backend {
 
