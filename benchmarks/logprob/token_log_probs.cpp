@@ -120,7 +120,8 @@ void scale_in_place(void* memory, std::size_t bytes, int threads) {
     float one = 1;
     benchmark::DoNotOptimize(one);
     on_threads(bytes, threads, [&](std::size_t first, std::size_t last) {
-        for (std::size_t k = first / 4; k < last / 4; ++k) at[k] *= one;
+        float const factor = one;
+        for (std::size_t k = first / 4; k < last / 4; ++k) at[k] *= factor;
         benchmark::ClobberMemory();
     });
 }
@@ -221,7 +222,7 @@ void backward_kept(benchmark::State& state) {
             prefer::token_log_probs_backward(on, d.view(), d.labels, d.upstream, d.kept,
                                              d.d_view());
         },
-        [&] { scale_in_place(d.d_logits.data(), d.d_logits.size() * sizeof(T), on.threads); });
+        [&] { scale_in_place(d.logits.data(), d.logits.size() * sizeof(T), on.threads); });
 }
 
 /// Over the logits, which are written anew in between.
@@ -238,7 +239,7 @@ void backward_in_place(benchmark::State& state) {
                                              d.d_view());
         });
         double const b = bench::seconds(
-            [&] { scale_in_place(d.d_logits.data(), d.d_logits.size() * sizeof(T), on.threads); });
+            [&] { scale_in_place(d.logits.data(), d.logits.size() * sizeof(T), on.threads); });
         state.SetIterationTime(a);
         own.push_back(a);
         limit.push_back(b);

@@ -309,12 +309,14 @@ row_sums<compute_t<T>> sum_row(vector_view<T const> row, vector_view<B const> bi
         if constexpr (Second) s.total += static_cast<W>(s.shift) * static_cast<W>(n);
         return true;
     });
-    W const unit = static_cast<W>(weights.of_top());
+    C const top_weight = weights.of_top();
+    W const unit = static_cast<W>(top_weight);
     s.sum = parts.over_lanes(parts.sum) / unit;
     if (math::is_nan(s.sum)) s.shift = math::quiet_nan<C>;
     if constexpr (Second) {
         s.moment = parts.over_lanes(parts.moment) / unit;
-        s.squares = parts.over_lanes(parts.squares) / (unit * unit);
+        // Rounded as the squares are, so that a certain token's share is exactly 1.
+        s.squares = parts.over_lanes(parts.squares) / static_cast<W>(top_weight * top_weight);
         s.total += parts.over_lanes(parts.total);
     }
     return s;
