@@ -4,6 +4,8 @@
 #include <vector>
 
 #include <prefer/backend/eigen.hpp>
+#include <prefer/logprob/linear_pair_chunks.hpp>
+#include <prefer/logprob/linear_token_log_probs.hpp>
 #include <prefer/prefer.hpp>
 
 #include "support/catch.hpp"
@@ -229,6 +231,67 @@ TEST_CASE("the examples of with_divergence and mixture") {
                                      prefer::loss::weighted{prefer::loss::hinge_norm{}, 0.2}};
 
     CHECK_CLOSE(loss(p), 0.8 * 0.693147180559945309417232 + 0.2, family::elementwise);
+}
+
+TEST_CASE("the examples of linear_token_log_probs and its backward") {
+    std::vector<float> const x{1, -1}, w{0.5F, 0.25F, -1}, b(3, 0.0F), d_token_logp{1, 2};
+    std::vector<float> token_logp(2), dx(2), dw(3), d_bias(3), buffer(6);
+    std::vector<int> const labels{0, 2};
+    prefer::matrix_view const hidden(x.data(), 2, 1);
+    prefer::matrix_view const weight(w.data(), 3, 1);
+    prefer::matrix_view const d_hidden(dx.data(), 2, 1);
+    prefer::matrix_view const d_weight(dw.data(), 3, 1);
+    auto const& bias = b;
+    prefer::linear_head const head(weight, bias);
+    prefer::linear_head const d_head(d_weight, d_bias);
+    {
+        prefer::linear_token_log_probs(hidden, head, labels, token_logp);
+        prefer::linear_token_log_probs(prefer::backend::eigen{.threads = 2}, hidden, head, labels,
+                                       token_logp, {.workspace_bytes = 1 << 24});
+    }
+    prefer::linear_token_log_probs_backward(hidden, head, labels, d_token_logp, d_hidden, d_head);
+    std::vector<float> const recomputed = dw;
+
+    prefer::linear_kept<float> kept(buffer);
+    prefer::linear_token_log_probs(hidden, head, labels, token_logp, kept);
+    prefer::linear_token_log_probs_backward(hidden, head, labels, d_token_logp, kept, d_hidden,
+                                            d_head);
+
+    for (std::size_t j = 0; j < 3; ++j) {
+        CHECK_CLOSE(dw[j], static_cast<double>(recomputed[j]), family::product);
+    }
+}
+
+TEST_CASE("the example of linear_pair_chunks") {
+    std::vector<float> const x{1, -1}, w{0.5F, 0.25F, -1};
+    std::vector<float> dx(2), dw(3), buffer(6);
+    std::vector<int> const labels{0, 2}, offsets{0, 1, 2};
+    std::vector<double> const r(1, -1.0);
+    prefer::matrix_view const hidden(x.data(), 2, 1);
+    prefer::matrix_view const head(w.data(), 3, 1);
+    prefer::matrix_view const d_hidden(dx.data(), 2, 1);
+    prefer::matrix_view const d_head(dw.data(), 3, 1);
+    prefer::vector_view const reference_chosen(r.data(), 1);
+    prefer::vector_view const reference_rejected(r.data(), 1);
+    prefer::loss::dpo const dpo{.beta = 0.1};
+    prefer::backend::eigen const on{};
+    double loss = 0;
+    double const pairs = 1;
+
+    prefer::linear_pair_chunks(
+        on, hidden, head, labels, offsets, buffer,
+        [&](prefer::pair_chunk const& c) {
+            prefer::pair_batch const batch{c.chosen, c.rejected,
+                                           reference_chosen.slice(c.first, c.size),
+                                           reference_rejected.slice(c.first, c.size)};
+            prefer::pair_gradients const grad{c.d_chosen, c.d_rejected};
+            loss += prefer::evaluate_pairs(dpo, batch, grad, {.normalizer = pairs}).loss;
+        },
+        d_hidden, d_head);
+
+    CHECK(loss > 0.6);
+    CHECK(loss < 0.8);
+    CHECK(dw[0] < 0.0F);
 }
 
 TEST_CASE("the example of wpo_weights") {

@@ -87,7 +87,7 @@ void multiply_block(Backend const& on, matrix_view<C const> a, matrix_view<C con
 
 /// The blocks of a matrix `[rows, columns]`; one task each.
 struct block_grid {
-    static constexpr ::std::size_t block_rows = 256;
+    static constexpr ::std::size_t block_rows = 512;
     static constexpr ::std::size_t block_columns = 512;
 
     ::std::size_t rows = 0;

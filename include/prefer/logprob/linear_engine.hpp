@@ -93,9 +93,18 @@ private:
         });
     }
 
+    /// Elements as numbers of type C, one after the other.
     template <class T>
-    static C widened(T x) {
-        return static_cast<C>(static_cast<compute_t<T>>(x));
+    static void convert(vector_view<T const> from, C* to) {
+        if constexpr (::std::is_same_v<compute_t<T>, C>) {
+            if (from.contiguous()) {
+                in_order<row_pack<C>>(from.data(), from.size(), to);
+                return;
+            }
+        }
+        for (::std::size_t j = 0; j < from.size(); ++j) {
+            to[j] = static_cast<C>(static_cast<compute_t<T>>(from[j]));
+        }
     }
 
     /// A matrix in C of which libraries can make products: `m` itself where it is one, otherwise
@@ -109,16 +118,11 @@ private:
         ::std::size_t const d = m.columns();
         C* const to = copy.get(rows * d);
         if (in_order && matrix_lines(m).along_columns) {
-            for_each_slice(d, rows, [&](::std::size_t j) {
-                for (::std::size_t i = 0; i < rows; ++i) to[j * rows + i] = widened(m(i, j));
-            });
+            for_each_slice(d, rows,
+                           [&](::std::size_t j) { convert(transposed(m).row(j), to + j * rows); });
             return {to, rows, d, 1, static_cast<::std::ptrdiff_t>(rows)};
         }
-        for_each_slice(rows, d, [&](::std::size_t i) {
-            vector_view<T const> const from = m.row(index(i));
-            C* const row = to + i * d;
-            for (::std::size_t j = 0; j < d; ++j) row[j] = widened(from[j]);
-        });
+        for_each_slice(rows, d, [&](::std::size_t i) { convert(m.row(index(i)), to + i * d); });
         return {to, rows, d};
     }
 

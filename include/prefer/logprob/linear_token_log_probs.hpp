@@ -141,8 +141,8 @@ void zero_head(linear_head<D, DB> const& d_head, ::std::size_t first) {
 }
 
 /// Forward of checked arguments, of all rows that are scored.
-template <class Backend, class In, class O, class Record>
-void linear_forward(Backend const& on, In const& in, token_outputs<O> const& out,
+template <class Backend, class In, class Outputs, class Record>
+void linear_forward(Backend const& on, In const& in, Outputs const& out,
                     ::std::vector<scored_token> const& tokens, Record* record) {
     using C = typename In::C;
     auto engine = in.engine(on, tokens.size());
@@ -197,11 +197,16 @@ token_counts linear_forward_call(Backend const& on, In const& in, Out& token_log
                                  linear_kept<typename In::C>* kept) {
     auto const out = as_token_outputs(token_logp);
     using O = typename decltype(out.log_prob)::value_type;
+    using Kept = typename decltype(out.normalizers)::value_type;
     static_assert(element<O>, "prefer: log-probs are floating elements");
+    static_assert(::std::is_same_v<Kept, no_normalizer> ||
+                      ::std::is_same_v<Kept, row_normalizer<typename In::C>>,
+                  "prefer: normalisers are kept as prefer::row_normalizer of what is computed in");
     check_outputs(in.name, out, in.hidden.rows());
     auto tokens = in.scored();
     if (kept == nullptr) {
-        linear_forward<Backend, In, O, linear_record<typename In::C>>(on, in, out, tokens, nullptr);
+        linear_record<typename In::C>* const none = nullptr;
+        linear_forward(on, in, out, tokens, none);
     } else {
         auto& record = kept->open(in.name, ::std::move(tokens), in.hidden.rows(),
                                   in.hidden.columns(), in.vocabulary);
