@@ -54,6 +54,26 @@ TEST_CASE("the example of token_log_probs") {
     CHECK_CLOSE(token_logp[1], -1.386294361119890618834464, family::log_prob);
 }
 
+TEST_CASE("the examples of token_outputs") {
+    Eigen::MatrixXf const logits = Eigen::MatrixXf::Zero(2, 4);
+    std::vector<int> const labels{0, 3};
+    std::vector<float> token_logp(2), entropy(2), hits(2), d_token_logp{1, 2};
+    std::vector<prefer::row_normalizer<float>> kept(2);
+    Eigen::MatrixXf d_logits(2, 4);
+
+    prefer::token_outputs const outputs =
+        prefer::token_outputs(token_logp).with_entropy(entropy).with_hits(hits);
+    prefer::token_log_probs(logits, labels, outputs);
+
+    CHECK_CLOSE(entropy[1], 1.386294361119890618834464, family::log_prob);
+    CHECK(hits[0] == 1);
+
+    prefer::token_log_probs(logits, labels, prefer::token_outputs(token_logp).with_normalizers(kept));
+    prefer::token_log_probs_backward(logits, labels, d_token_logp, kept, d_logits);
+
+    CHECK_CLOSE(d_logits(1, 3), 1.5, family::gradient);
+}
+
 TEST_CASE("the example of the logprob family") {
     // Two sequences of three tokens; the first of each is the prompt.
     Eigen::MatrixXd const logits = Eigen::MatrixXd::Zero(6, 4);
