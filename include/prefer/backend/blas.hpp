@@ -28,10 +28,8 @@ namespace prefer::backend {
 /// number of threads changes no bit of a result, as long as the same BLAS runs on the same
 /// processor. What the BLAS allocates is its own affair.
 ///
-/// ```cpp
-/// prefer::backend::blas const on{prefer::backend::eigen{.threads = 2}};
-/// prefer::linear_token_log_probs(on, hidden, head, labels, token_logp);
-/// ```
+///     prefer::backend::blas const on{prefer::backend::eigen{.threads = 2}};
+///     prefer::linear_token_log_probs(on, hidden, head, labels, token_logp);
 template <class Base = plain>
     requires backend_like<Base>
 struct blas : Base {
