@@ -143,7 +143,7 @@ public:
     vector_view<Normalizer> normalizers;
 };
 
-template <class Out>
+template <vector_like Out>
 token_outputs(Out&&) -> token_outputs<vector_element_t<Out>>;
 
 /// Logits `[N, V]` to which a row `bias [V]` is yet to be added: any function that takes logits
