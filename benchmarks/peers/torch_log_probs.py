@@ -10,7 +10,7 @@ median of each turn's ratio, PyTorch/prefer, counts: above 1, prefer is faster. 
 to as many cores as there are threads. Forward+backward of prefer is two calls, with kept normalisers,
 into a gradient that exists already; PyTorch's writes into a new tensor. Memory is the growth of the
 resident set at its peak, over one more call when everything is warm. With --accuracy, a table of
-errors against the definition in double with a compensated sum.
+errors against the definition in double, relative to the largest logit.
 """
 
 import argparse
