@@ -21,7 +21,7 @@ namespace prefer::online {
 struct replay_options {
     /// Records in one batch, at least 1.
     ::std::size_t batch = 1;
-    /// Batches in one window, at least 1. 1 is the recorded order; `whole_record` is a full shuffle.
+    /// Batches in one window, at least 1. 1 is the recorded order, `whole_record` a full shuffle.
     ::std::size_t window = 1;
 
     static constexpr ::std::size_t whole_record = ::std::numeric_limits<::std::size_t>::max();
