@@ -133,10 +133,10 @@ kl_estimate estimate_mean(char const* function, L const& layout, reduction how,
         return ::std::tuple(sum, how == reduction::mean_over_tokens ? n : 1.);
     };
     double total = 0;
-    for (::std::size_t b = 0; b < counts.sequences; ++b) total += ::std::get<0>(response(b));
+    for (::std::size_t b = 0; b < layout.sequences(); ++b) total += ::std::get<0>(response(b));
     double const mean = total / share;
     double squares = 0;
-    for (::std::size_t b = 0; b < counts.sequences; ++b) {
+    for (::std::size_t b = 0; b < layout.sequences(); ++b) {
         auto const [sum, weight] = response(b);
         double const off = (sum - mean * weight) / share;
         squares += off * off;

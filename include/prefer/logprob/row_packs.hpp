@@ -66,6 +66,43 @@ math::pack<C, N> mul_add(math::pack<C, N> const& a, math::pack<C, N> const& b,
     return math::pack<C, N>(a.v * b.v + c.v);
 }
 
+/// Whether `fused` rounds once, whatever the flags of contraction and optimisation: it calls the
+/// operation of the target by its name.
+template <::std::size_t N>
+inline constexpr bool is_fused =
+#    if defined(__clang__) && (defined(__FMA__) || defined(__ARM_FEATURE_FMA))
+    true;
+#    elif defined(__AVX512F__) && defined(__FMA__)
+    N == 4 || N == 8 || N == 16;
+#    elif defined(__FMA__)
+    N == 4 || N == 8;
+#    else
+    false;
+#    endif
+
+/// a·b + c, rounded once where `is_fused`.
+template <::std::size_t N>
+math::pack<float, N> fused(math::pack<float, N> const& a, math::pack<float, N> const& b,
+                           math::pack<float, N> const& c) {
+    if constexpr (!is_fused<N>) {
+        return mul_add(a, b, c);
+    } else {
+#    if defined(__clang__)
+        return math::pack<float, N>(__builtin_elementwise_fma(a.v, b.v, c.v));
+#    elif defined(__FMA__)
+        if constexpr (N == 4) return math::pack<float, N>(__builtin_ia32_vfmaddps(a.v, b.v, c.v));
+        if constexpr (N == 8) {
+            return math::pack<float, N>(__builtin_ia32_vfmaddps256(a.v, b.v, c.v));
+        }
+#        if defined(__AVX512F__)
+        if constexpr (N == 16) {  // all lanes, in the rounding mode that is set
+            return math::pack<float, N>(__builtin_ia32_vfmaddps512_mask(a.v, b.v, c.v, -1, 4));
+        }
+#        endif
+#    endif
+    }
+}
+
 template <class C, ::std::size_t N>
 math::packs<C, N> mul_add(math::packs<C, N> const& a, math::packs<C, N> const& b,
                           math::packs<C, N> const& c) {
@@ -337,11 +374,7 @@ public:
 
 private:
     /// Tops of which the products above are exact enough: none without fused multiply-add.
-#    if defined(__FMA__) || defined(__FP_FAST_FMAF) || defined(__aarch64__)
-    static constexpr float near = 0x1p18F;
-#    else
-    static constexpr float near = 0;
-#    endif
+    static constexpr float near = is_fused<N> ? 0x1p18F : 0.0F;
 
     static constexpr float log2e = 1.44269504088896340736F;
     static constexpr float rounder = 0x1.8p23F;  // x + rounder is rounded to a whole number
@@ -360,8 +393,8 @@ private:
             using words = lanes_of<::std::uint32_t, N>;
             using vector = typename part::vector;
             part const shift(w.shift_);
-            part const shifted = mul_add(z, part(log2e), shift);  // its low bits are n + 127
-            part const f = mul_add(z, part(log2e), shift - shifted);
+            part const shifted = fused(z, part(log2e), shift);  // its low bits are n + 127
+            part const f = fused(z, part(log2e), shift - shifted);
             power = part(::std::bit_cast<vector>(::std::bit_cast<words>(shifted.v) << 23));
             // The polynomial of the smallest relative error, 9.4e-8, in short chains.
             part const low = mul_add(f, part(0x1.62e42ap-1F), part(1.0F));

@@ -269,6 +269,7 @@ void with_origin(T const* x, ::std::size_t n, row_weights<P> const& weights, Wor
         work(x);
     } else {
         C moved[row_block];
+        moved[0] = C(0);  // gcc 12 cannot see that n > 0, and warns
         for (::std::size_t j = 0; j < n; ++j) moved[j] = static_cast<C>(x[j]) - weights.origin();
         work(static_cast<C const*>(moved));
     }

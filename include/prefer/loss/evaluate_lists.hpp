@@ -195,7 +195,8 @@ list_sums evaluate_lists_loop(L const& loss, list_batch<T, Offset> const& batch,
                               list_extents const& extents, Write write) {
     using C = compute_t<T>;
     auto const wide = [](C x) { return static_cast<double>(x); };
-    bool const with_reference = reads_reference(loss, batch.has_reference);
+    bool const with_reference =
+        inputs_of(loss, pair_inputs{.reference = batch.has_reference}).reference;
     ::std::vector<C> values(extents.longest), gradient(extents.longest);
     ::std::vector<C> sorted(extents.longest), spare(extents.longest);
     C const share = static_cast<C>(1 / normalizer);
