@@ -1,7 +1,7 @@
 // Token log-probs and their backward for logits [N, V], beside what the machine can do at most, in
 // the same run and on the same buffers: the rate at which it reads them, the rate at which it reads
 // and writes them in place, and the rate of exponentials. `of_limit` is the time of that loop over
-// the library's (median of neighbours; 1 is the limit). Small inputs are beside a hand-written loop.
+// the library's (median of neighbours; 1 is the limit). Small inputs stand beside a hand loop.
 //
 // Arguments: rows, columns, threads. Buffers are touched before and reused: the first touch of a
 // page costs many times what reading it does.

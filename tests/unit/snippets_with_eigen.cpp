@@ -68,7 +68,8 @@ TEST_CASE("the examples of token_outputs") {
     CHECK_CLOSE(entropy[1], 1.386294361119890618834464, family::log_prob);
     CHECK(hits[0] == 1);
 
-    prefer::token_log_probs(logits, labels, prefer::token_outputs(token_logp).with_normalizers(kept));
+    prefer::token_outputs const keeping = prefer::token_outputs(token_logp).with_normalizers(kept);
+    prefer::token_log_probs(logits, labels, keeping);
     prefer::token_log_probs_backward(logits, labels, d_token_logp, kept, d_logits);
 
     CHECK_CLOSE(d_logits(1, 3), 1.5, family::gradient);

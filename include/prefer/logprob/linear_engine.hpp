@@ -70,7 +70,7 @@ public:
 
     /// Backward of the rows of `tokens [n]`, in order of their rows, none with upstream gradient 0.
     /// `record` is that of their forward call, or null. The gradients are views to be added to or,
-    /// unless `add_…`, written, as far as `tokens` reach and the weight's rows do; or `no_gradient`.
+    /// unless `add_…`, written, as far as `tokens` and the weight's rows reach; or `no_gradient`.
     template <class DHidden, class DHead>
     void backward(vector_view<scored_token const> tokens, linear_record<C> const* record,
                   DHidden const& d_hidden, DHead const& d_head, bool add_hidden, bool add_head) {

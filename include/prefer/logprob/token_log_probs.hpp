@@ -245,13 +245,14 @@ void token_backward(Backend const& on, Logits const& logits, Labels const& label
 /// columns get 0), and may be the logits themselves (same memory, same strides), but may not
 /// overlap them otherwise. The softmax is recomputed from the logits, in a first read of each row;
 /// `normalizers [N]` that the forward pass kept (`token_outputs::with_normalizers`), for the same
-/// logits and options, spare that read and change no bit. Rows that are ignored, or whose d_token_logp is 0, get exact zeros and are not
-/// read, whatever they hold. A row without a softmax (see above) gets NaN. A label of probability 0
-/// has the ordinary, finite gradient g·(onehot - softmax). The gradient of a bias is the sum of
-/// d_logits over the rows.
+/// logits and options, spare that read and change no bit. Rows that are ignored, or whose
+/// d_token_logp is 0, get exact zeros and are not read, whatever they hold. A row without a softmax
+/// (see above) gets NaN. A label of probability 0 has the ordinary, finite gradient
+/// g·(onehot - softmax). The gradient of a bias is the sum of d_logits over the rows.
 ///
 /// ```cpp
-/// prefer::token_log_probs(logits, labels, prefer::token_outputs(token_logp).with_normalizers(kept));
+/// prefer::token_outputs const keeping = prefer::token_outputs(token_logp).with_normalizers(kept);
+/// prefer::token_log_probs(logits, labels, keeping);
 /// prefer::token_log_probs_backward(logits, labels, d_token_logp, kept, d_logits);
 /// ```
 template <backend_like Backend, class Logits, class Labels, class Upstream, class Gradient>
