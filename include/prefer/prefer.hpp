@@ -10,4 +10,5 @@
 #include <prefer/logprob/logprob.hpp>
 #include <prefer/loss/loss.hpp>
 #include <prefer/math/math.hpp>
+#include <prefer/online/online.hpp>
 #include <prefer/version.hpp>

@@ -43,9 +43,9 @@ struct linear_record {
 /// C is what is computed in: double if the hidden states or the head are double, otherwise float.
 /// The buffer is the caller's, of C, contiguous, with room for the scored rows times the
 /// vocabulary; each forward call overwrites it. Backward only reads it, and may run more than once.
-/// Hidden states, head, labels and options must be those of the last forward call that was given this
-/// object; what can be checked (that there was one, sizes, labels, options) is, and throws. It owns
-/// 48 bytes for each scored row.
+/// Hidden states, head, labels and options must be those of the last forward call that was given
+/// this object; what can be checked (that there was one, sizes, labels, options) is, and throws. It
+/// owns 48 bytes for each scored row.
 ///
 /// ```cpp
 /// prefer::linear_kept<float> kept(buffer);

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// \file
+/// The online family: what decides which data a trainer sees next.
+
+#include <prefer/online/replay_reader.hpp>
