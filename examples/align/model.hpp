@@ -48,17 +48,17 @@ struct model_shape {
 template <class Scalar>
 class model {
 public:
-    /// What forward leaves for backward. The caller fills `contexts`, reads `logits`, and before
-    /// backward overwrites the logits of the rows with their gradient.
+    /// What forward leaves for backward. The caller fills `contexts`, reads `hidden`, and before
+    /// backward writes the gradient of its rows.
     struct activations {
         std::size_t rows = 0;
         std::vector<token> contexts;  ///< [rows, window]
-        matrix<Scalar> logits;        ///< [rows and more, outputs]
+        matrix<Scalar> hidden;        ///< h [rows and more, hidden]
+        matrix<Scalar> d_hidden;      ///< [rows and more, hidden]
 
     private:
         friend class model;
-        matrix<Scalar> seen;    // x
-        matrix<Scalar> hidden;  // h, then its gradient
+        matrix<Scalar> seen;  // x
     };
 
     explicit model(model_shape const& shape) : shape_(shape) {
@@ -70,6 +70,7 @@ public:
         embedding_ = place(shape.inputs, shape.embedding);
         hidden_weights_ = place(shape.window * shape.embedding, shape.hidden);
         hidden_bias_ = place(1, shape.hidden);
+        body_ = index(size_);
         head_ = place(shape.hidden, shape.outputs);
         head_bias_ = place(1, shape.outputs);
     }
@@ -112,25 +113,33 @@ public:
         }
     }
 
-    /// Logits of `a.contexts`.
+    /// The output head B [hidden, outputs] and its bias b [1, outputs], in the parameters or in
+    /// their gradient.
+    template <class Parameters>
+    auto head(Parameters& p) const {
+        return at(p, head_);
+    }
+    template <class Parameters>
+    auto head_bias(Parameters& p) const {
+        return at(p, head_bias_);
+    }
+
+    /// The hidden states of `a.contexts`. Logits are formed where they are read, and not kept.
     void forward(parameter_vector<Scalar> const& p, activations& a, workers const& on) const {
         std::size_t const blocks = (a.rows + block - 1) / block;
         a.contexts.resize(blocks * block * shape_.window, shape_.padding);
         a.seen.resize(index(blocks * block), hidden_weights_.rows);
         a.hidden.resize(index(blocks * block), hidden_weights_.columns);
-        a.logits.resize(index(blocks * block), head_.columns);
+        a.d_hidden.resize(index(blocks * block), hidden_weights_.columns);
         auto const embedding = at(p, embedding_);
         auto const hidden_weights = at(p, hidden_weights_);
         auto const hidden_bias = at(p, hidden_bias_);
-        auto const head = at(p, head_);
-        auto const head_bias = at(p, head_bias_);
         Eigen::Index const width = embedding_.columns;
 
         on.for_each(blocks, [&](std::size_t number) {
             Eigen::Index const first = index(number * block);
             auto seen = a.seen.middleRows(first, index(block));
             auto hidden = a.hidden.middleRows(first, index(block));
-            auto logits = a.logits.middleRows(first, index(block));
             for (Eigen::Index i = 0; i < seen.rows(); ++i) {
                 token const* const context = row_context(a, first + i);
                 for (Eigen::Index w = 0; w < index(shape_.window); ++w) {
@@ -143,25 +152,30 @@ public:
                     hidden(i, j) = std::tanh(hidden(i, j) + hidden_bias(0, j));
                 }
             }
-            logits.noalias() = hidden * head;
-            for (Eigen::Index i = 0; i < logits.rows(); ++i) logits.row(i) += head_bias;
         });
     }
 
-    /// The gradient of the parameters, from that of the logits (in `a.logits`). Uses up `a`.
+    /// The logits of one row that went through `forward`.
+    Eigen::Matrix<Scalar, 1, Eigen::Dynamic> logits(parameter_vector<Scalar> const& p,
+                                                    activations const& a, std::size_t row) const {
+        return a.hidden.row(index(row)) * head(p) + head_bias(p);
+    }
+
+    /// The gradient of the parameters before the head, from that of the hidden states
+    /// (`a.d_hidden`, which is used up). The head's part of `gradient` [parameters] is left alone.
     void backward(parameter_vector<Scalar> const& p, activations& a,
                   parameter_vector<Scalar>& gradient, workers const& on) const {
         std::size_t const blocks = (a.rows + block - 1) / block;
-        a.logits.bottomRows(index(blocks * block - a.rows)).setZero();
+        a.d_hidden.bottomRows(index(blocks * block - a.rows)).setZero();
         std::vector<parameter_vector<Scalar>> sums(std::min(lanes, blocks));
         on.for_each(sums.size(), [&](std::size_t lane) {
-            sums[lane] = parameter_vector<Scalar>::Zero(index(size_));
+            sums[lane] = parameter_vector<Scalar>::Zero(body_);
             for (std::size_t number = lane; number < blocks; number += lanes) {
                 backward_block(p, a, index(number * block), sums[lane]);
             }
         });
-        gradient.setZero(index(size_));
-        for (auto const& sum : sums) gradient += sum;
+        gradient.head(body_).setZero();
+        for (auto const& sum : sums) gradient.head(body_) += sum;
     }
 
 private:
@@ -188,15 +202,11 @@ private:
     void backward_block(parameter_vector<Scalar> const& p, activations& a, Eigen::Index first,
                         parameter_vector<Scalar>& sum) const {
         auto const seen = a.seen.middleRows(first, index(block));
-        auto hidden = a.hidden.middleRows(first, index(block));
-        auto const d_logits = a.logits.middleRows(first, index(block));
+        auto const hidden = a.hidden.middleRows(first, index(block));
+        auto d_hidden = a.d_hidden.middleRows(first, index(block));
         auto d_embedding = at(sum, embedding_);
         auto d_hidden_bias = at(sum, hidden_bias_);
-        auto d_head_bias = at(sum, head_bias_);
 
-        at(sum, head_).noalias() += hidden.transpose() * d_logits;
-        for (Eigen::Index i = 0; i < d_logits.rows(); ++i) d_head_bias += d_logits.row(i);
-        matrix<Scalar> d_hidden = d_logits * at(p, head_).transpose();
         d_hidden.array() *= Scalar(1) - hidden.array().square();  // through tanh
         for (Eigen::Index i = 0; i < d_hidden.rows(); ++i) d_hidden_bias += d_hidden.row(i);
         at(sum, hidden_weights_).noalias() += seen.transpose() * d_hidden;
@@ -212,6 +222,7 @@ private:
 
     model_shape shape_;
     std::size_t size_ = 0;
+    Eigen::Index body_ = 0;  // parameters before the head
     part embedding_;
     part hidden_weights_;
     part hidden_bias_;

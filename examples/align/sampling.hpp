@@ -67,8 +67,8 @@ std::vector<std::string> sample_responses(model<Scalar> const& m,
         bool ended = true;
         for (std::size_t i = 0; i < all.size(); ++i) {
             if (all[i].ended) continue;
-            token const t =
-                draw_token(a.logits.row(index(i)).data(), m.shape().outputs, all[i].rng);
+            auto const logits = m.logits(parameters, a, i);
+            token const t = draw_token(logits.data(), m.shape().outputs, all[i].rng);
             all[i].ended = t == words.end();
             if (!all[i].ended) {
                 all[i].tokens.push_back(t);

@@ -196,31 +196,45 @@ private:
     static constexpr std::size_t evaluation_batch = 16;
     static constexpr std::size_t scoring_tokens = 8192;
 
-    /// Token log-probs of a batch, into `token_log_probs_`. Returns the number of scored tokens.
+    /// Token log-probs of a batch, into `token_log_probs_`, and what `backward_and_step` needs. The
+    /// logits of scored tokens are kept from one to the other; prompts never have any. Returns the
+    /// number of scored tokens.
     std::size_t forward(packed_sequences& batch, parameters const& p) {
         std::size_t const scored = batch.make_labels();
         model_.fill_contexts(batch.tokens, batch.offsets, activations_);
         model_.forward(p, activations_, on_);
         token_log_probs_.resize(batch.tokens.size());
-        prefer::token_log_probs(backend_, logits(batch), batch.labels, token_log_probs_);
+        logits_.resize(std::max(logits_.size(), scored * model_.shape().outputs));
+        kept_ = prefer::linear_kept<Scalar>(logits_);
+        prefer::linear_token_log_probs(backend_, of_batch(activations_.hidden, batch), head(p),
+                                       batch.labels, token_log_probs_, kept_);
         return scored;
     }
 
-    /// From `d_token_log_probs_` to the next parameters. The gradient of the logits takes the place
-    /// of the logits.
+    /// From `d_token_log_probs_` to the next parameters.
     void backward_and_step(packed_sequences const& batch, double rate) {
-        auto const in_place = logits(batch);
-        prefer::token_log_probs_backward(backend_, in_place, batch.labels, d_token_log_probs_,
-                                         in_place);
+        prefer::linear_token_log_probs_backward(
+            backend_, of_batch(activations_.hidden, batch), head(policy_), batch.labels,
+            d_token_log_probs_, kept_, of_batch(activations_.d_hidden, batch), head(gradient_));
         model_.backward(policy_, activations_, gradient_, on_);
         optimiser_.step(policy_, gradient_, rate);
     }
 
-    /// The model's logits, where they are; rows beyond the batch are padding of the model's.
-    auto logits(packed_sequences const& batch) {
-        auto& all = activations_.logits;
+    /// The batch's rows of a matrix of the model's; those beyond are padding.
+    static auto of_batch(matrix<Scalar>& all, packed_sequences const& batch) {
         return prefer::matrix_view(all.data(), batch.tokens.size(),
                                    static_cast<std::size_t>(all.cols()));
+    }
+
+    /// The output head in the parameters, or in their gradient. The model has it as [D, V].
+    template <class Parameters>
+    auto head(Parameters& p) const {
+        auto weight = model_.head(p);
+        auto bias = model_.head_bias(p);
+        return prefer::linear_head(
+            prefer::matrix_view(weight.data(), model_.shape().outputs, model_.shape().hidden, 1,
+                                static_cast<std::ptrdiff_t>(model_.shape().outputs)),
+            prefer::vector_view(bias.data(), model_.shape().outputs));
     }
 
     /// The chosen responses of some pairs, then their rejected ones.
@@ -252,16 +266,24 @@ private:
                 .with_lengths(length_chosen, length_rejected));
     }
 
+    /// In the batches of `evaluate`: the same products in the same shapes, so that a policy that
+    /// equals its reference has margins of exactly 0 there.
     void score_reference() {
+        std::vector<double> log_probs;
         for (preference_set* const set : {&training_, &held_out_}) {
-            std::vector<sequence> chosen;
-            std::vector<sequence> rejected;
-            for (auto const& p : set->pairs) {
-                chosen.push_back(p.chosen);
-                rejected.push_back(p.rejected);
+            set->reference_chosen.clear();
+            set->reference_rejected.clear();
+            for (std::size_t first = 0; first < set->pairs.size(); first += evaluation_batch) {
+                packed_sequences batch = pack(*set, range(first, set->pairs.size()));
+                forward(batch, reference_);
+                log_probs.resize(batch.size());
+                prefer::sequence_sum(token_log_probs_, batch.layout(), log_probs);
+                auto const [chosen, rejected] = prefer::chosen_and_rejected_halves(log_probs);
+                for (std::size_t i = 0; i < chosen.size(); ++i) {
+                    set->reference_chosen.push_back(chosen[i]);
+                    set->reference_rejected.push_back(rejected[i]);
+                }
             }
-            set->reference_chosen = sequence_log_probs(chosen, reference_);
-            set->reference_rejected = sequence_log_probs(rejected, reference_);
         }
     }
 
@@ -296,9 +318,11 @@ private:
 
     // Kept between steps for their memory.
     typename model<Scalar>::activations activations_;
+    std::vector<Scalar> logits_;
+    prefer::linear_kept<Scalar> kept_;
     std::vector<Scalar> token_log_probs_;
     std::vector<Scalar> d_token_log_probs_;
-    parameters gradient_;
+    parameters gradient_ = parameters(index(model_.parameter_count()));
 };
 
 }  // namespace align

@@ -37,8 +37,14 @@ struct fixture {
         m.forward(p, a, on);
         std::vector<Scalar> log_probs(tokens.size());
         std::vector<Scalar> d_log_probs(tokens.size());
-        prefer::matrix_view const logits(a.logits.data(), tokens.size(), shape.outputs);
-        prefer::token_log_probs(logits, labels, log_probs);
+        prefer::matrix_view const hidden(a.hidden.data(), tokens.size(), shape.hidden);
+        auto const head = [&](auto& parameters) {
+            auto weight = m.head(parameters);
+            return prefer::linear_head(
+                prefer::matrix_view(weight.data(), shape.outputs, shape.hidden, 1, 4),
+                prefer::vector_view(m.head_bias(parameters).data(), shape.outputs));
+        };
+        prefer::linear_token_log_probs(hidden, head(p), labels, log_probs);
         double sum = 0;
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             double const l = static_cast<double>(log_probs[i]);
@@ -47,7 +53,10 @@ struct fixture {
             d_log_probs[i] = static_cast<Scalar>(2 * w * l);
         }
         if (gradient != nullptr) {
-            prefer::token_log_probs_backward(logits, labels, d_log_probs, logits);
+            gradient->resize(p.size());
+            prefer::matrix_view const d_hidden(a.d_hidden.data(), tokens.size(), shape.hidden);
+            prefer::linear_token_log_probs_backward(hidden, head(p), labels, d_log_probs, d_hidden,
+                                                    head(*gradient));
             m.backward(p, a, *gradient, on);
         }
         return sum;
@@ -111,7 +120,7 @@ TEST_CASE("results depend on neither the threads nor the rest of the batch") {
     Eigen::Index const rows = index(f.tokens.size());
     for (Eigen::Index copy = 0; copy < 101; ++copy) {
         REQUIRE(
-            (all.logits.middleRows(copy * rows, rows).array() == few.logits.topRows(rows).array())
+            (all.hidden.middleRows(copy * rows, rows).array() == few.hidden.topRows(rows).array())
                 .all());
     }
 }
