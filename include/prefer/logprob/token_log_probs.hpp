@@ -54,10 +54,14 @@ void write_token(token_outputs<O, K> const& out, ::std::size_t i, ::std::size_t 
 
 template <class O, class K>
 void write_ignored(token_outputs<O, K> const& out, ::std::size_t i) {
-    for (auto const& where :
-         {out.log_prob, out.entropy, out.hits, out.log_sum_squares, out.mean_logit}) {
+    auto const put = [i](vector_view<O> const& where) {
         if (!where.empty()) where[i] = static_cast<O>(compute_t<O>(0));
-    }
+    };
+    put(out.log_prob);
+    put(out.entropy);
+    put(out.hits);
+    put(out.log_sum_squares);
+    put(out.mean_logit);
     if (!out.normalizers.empty()) out.normalizers[i] = {};
 }
 
