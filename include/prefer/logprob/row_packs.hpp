@@ -35,14 +35,6 @@ inline constexpr bool packs_move =
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
 
-/// Bytes of the packs of rows: with AVX-512 the wide registers, since exponentials are what these
-/// loops wait for.
-#    if defined(__AVX512F__)
-inline constexpr ::std::size_t row_pack_bytes = 64;
-#    else
-inline constexpr ::std::size_t row_pack_bytes = math::detail::register_bytes;
-#    endif
-
 template <class U, ::std::size_t N>
 using lanes_of = typename math::detail::vector_of<U, N>::type;
 
@@ -52,11 +44,11 @@ struct row_pack_of {
 };
 template <>
 struct row_pack_of<float> {
-    using type = math::packs<float, row_pack_bytes / sizeof(float)>;
+    using type = math::lanes_t<float>;
 };
 template <>
 struct row_pack_of<double> {
-    using type = math::packs<double, row_pack_bytes / sizeof(double)>;
+    using type = math::lanes_t<double>;
 };
 
 /// a·b + c: one expression, which compilers make one operation of where the target has it.
