@@ -70,3 +70,15 @@ TEST_CASE("replay_reader: an empty batch or window is refused") {
     CHECK_THROWS_AS(replay_reader(3, {.batch = 0}, philox(1)), prefer::value_error);
     CHECK_THROWS_AS(replay_reader(3, {.window = 0}, philox(1)), prefer::value_error);
 }
+
+TEST_CASE("replay_reader: the example of the README") {
+    philox const rng(1);
+    std::size_t visited = 0, sum = 0;
+    auto const use = [&](std::size_t record) { ++visited, sum += record; };
+
+    prefer::online::replay_reader reader(1000, {.batch = 8, .window = 16}, rng);
+    while (reader.left() > 0) use(reader.next());
+
+    CHECK(visited == 1000);
+    CHECK(sum == 499500);
+}
