@@ -147,11 +147,8 @@ public:
                 }
             }
             hidden.noalias() = seen * hidden_weights;
-            for (Eigen::Index i = 0; i < hidden.rows(); ++i) {
-                for (Eigen::Index j = 0; j < hidden.cols(); ++j) {
-                    hidden(i, j) = std::tanh(hidden(i, j) + hidden_bias(0, j));
-                }
-            }
+            hidden.rowwise() += hidden_bias.row(0);
+            hidden = hidden.array().tanh();  // on packets; std::tanh takes a quarter of a run
         });
     }
 
