@@ -11,4 +11,5 @@
 #include <prefer/loss/loss.hpp>
 #include <prefer/math/math.hpp>
 #include <prefer/online/online.hpp>
+#include <prefer/sampler/sampler.hpp>
 #include <prefer/version.hpp>

@@ -75,15 +75,27 @@ public:
     /// The bare bijection: ten rounds over a 128-bit counter with a 64-bit key.
     PREFER_HOST_DEVICE static constexpr block bijection(block counter, ::std::uint32_t key0,
                                                         ::std::uint32_t key1) {
-        for (int round = 0; round < 10; ++round) {
-            ::std::uint64_t const p0 = ::std::uint64_t{0xD2511F53U} * counter.words[0];
-            ::std::uint64_t const p1 = ::std::uint64_t{0xCD9E8D57U} * counter.words[2];
-            counter = block{{high(p1) ^ counter.words[1] ^ key0, low(p1),
-                             high(p0) ^ counter.words[3] ^ key1, low(p0)}};
-            key0 += 0x9E3779B9U;
-            key1 += 0xBB67AE85U;
+        ::std::uint32_t c[4][1] = {
+            {counter.words[0]}, {counter.words[1]}, {counter.words[2]}, {counter.words[3]}};
+        rounds(c, key0, key1);
+        return block{{c[0][0], c[1][0], c[2][0], c[3][0]}};
+    }
+
+    /// Blocks `first` to `first + N` of a generator's stream, one after the other: what drawing
+    /// from position 4 · first gives, made on vector registers.
+    template <::std::size_t N>
+    static void blocks(state const& of, ::std::uint64_t first, ::std::uint32_t (&words)[4 * N]) {
+        ::std::uint32_t c[4][N];
+        for (::std::size_t i = 0; i < N; ++i) {
+            c[0][i] = low(first + i);
+            c[1][i] = high(first + i);
+            c[2][i] = low(of.stream);
+            c[3][i] = high(of.stream);
         }
-        return counter;
+        rounds(c, low(of.seed), high(of.seed));
+        for (::std::size_t i = 0; i < N; ++i) {
+            for (::std::size_t j = 0; j < 4; ++j) words[4 * i + j] = c[j][i];
+        }
     }
 
 private:
@@ -92,6 +104,23 @@ private:
     }
     PREFER_HOST_DEVICE static constexpr ::std::uint32_t high(::std::uint64_t x) {
         return static_cast<::std::uint32_t>(x >> 32);
+    }
+
+    template <::std::size_t N>
+    PREFER_HOST_DEVICE static constexpr void rounds(::std::uint32_t (&c)[4][N],
+                                                    ::std::uint32_t key0, ::std::uint32_t key1) {
+        for (int round = 0; round < 10; ++round) {
+            for (::std::size_t i = 0; i < N; ++i) {
+                ::std::uint64_t const p0 = ::std::uint64_t{0xD2511F53U} * c[0][i];
+                ::std::uint64_t const p1 = ::std::uint64_t{0xCD9E8D57U} * c[2][i];
+                c[0][i] = high(p1) ^ c[1][i] ^ key0;
+                c[1][i] = low(p1);
+                c[2][i] = high(p0) ^ c[3][i] ^ key1;
+                c[3][i] = low(p0);
+            }
+            key0 += 0x9E3779B9U;
+            key1 += 0xBB67AE85U;
+        }
     }
 
     PREFER_HOST_DEVICE constexpr void refill() {
@@ -154,6 +183,69 @@ PREFER_HOST_DEVICE constexpr T uniform01(G& rng) {
         return static_cast<double>(detail::random_bits_64(rng) >> 11) * 0x1p-53;
     }
 }
+
+namespace detail {
+
+inline constexpr ::std::size_t uniforms_ahead = 32;
+
+/// The numbers that `uniform01<double>(rng)` gives: `peek` writes the next few of them, `take`
+/// says how many of these were used. Where a generator cannot look ahead, that is all of them. At
+/// most `uniforms_ahead` at a time.
+template <bit_generator G>
+class uniform_source {
+public:
+    static constexpr bool looks_ahead = false;
+
+    explicit uniform_source(G& rng) : rng_(rng) {}
+    void peek(double* to, ::std::size_t n) {
+        for (::std::size_t i = 0; i < n; ++i) to[i] = uniform01<double>(rng_);
+    }
+    void take(::std::size_t) {}
+
+private:
+    G& rng_;
+};
+
+/// The same of philox, whose blocks are made many at a time. When this goes, the generator stands
+/// behind the last number that was taken.
+template <>
+class uniform_source<philox> {
+public:
+    static constexpr bool looks_ahead = true;
+
+    explicit uniform_source(philox& rng) : rng_(rng), first_(rng.save().position - words) {}
+    uniform_source(uniform_source const&) = delete;
+    uniform_source& operator=(uniform_source const&) = delete;
+    ~uniform_source() { rng_.discard(first_ + next_ - rng_.save().position); }
+
+    void peek(double* to, ::std::size_t n) {
+        if (next_ + 2 * n > words) refill();
+        for (::std::size_t i = 0; i < n; ++i) {
+            ::std::uint32_t const high = words_[next_ + 2 * i];
+            ::std::uint32_t const low = words_[next_ + 2 * i + 1] >> 11;
+            to[i] = static_cast<double>(high) * 0x1p-32 + static_cast<double>(low) * 0x1p-53;
+        }
+    }
+    void take(::std::size_t n) { next_ += 2 * n; }
+
+private:
+    static constexpr ::std::size_t blocks = 32;
+    static constexpr ::std::size_t words = 4 * blocks;
+
+    void refill() {
+        ::std::uint64_t const position = first_ + next_;
+        next_ = static_cast<::std::size_t>(position % 4);
+        first_ = position - next_;
+        philox::blocks<blocks>(rng_.save(), first_ / 4, words_);
+    }
+
+    philox& rng_;
+    ::std::uint64_t first_;       // the position of words_[0]
+    ::std::size_t next_ = words;  // the next word to take; none are there yet
+    ::std::uint32_t words_[words];
+};
+
+}  // namespace detail
 
 /// A uniform index in [0, n), without bias: 32 bits a try for n <= 2^32, else 64, and another try
 /// for the few values past the largest multiple of n. Throws `value_error` for n = 0.

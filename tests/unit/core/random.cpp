@@ -2,6 +2,7 @@
 #include "support/archetypes.hpp"
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/scripted_generator.hpp"
 
 #include <prefer/core/random.hpp>
 
@@ -20,24 +21,8 @@ using prefer::uniform_index;
 
 namespace {
 
-/// Gives the numbers it was given, then counts on from the last one.
-template <class Word>
-class scripted {
-public:
-    using result_type = Word;
-    explicit scripted(std::vector<Word> words) : words_(std::move(words)) {}
-    static constexpr Word min() { return 0; }
-    static constexpr Word max() { return std::numeric_limits<Word>::max(); }
-    Word operator()() { return words_.at(calls_++); }
-    [[nodiscard]] std::size_t calls() const { return calls_; }
-
-private:
-    std::vector<Word> words_;
-    std::size_t calls_ = 0;
-};
-
-using words32 = scripted<std::uint32_t>;
-using words64 = scripted<std::uint64_t>;
+using words32 = prefer::test::scripted<std::uint32_t>;
+using words64 = prefer::test::scripted<std::uint64_t>;
 
 void check_words(philox::block const& actual, std::array<std::uint32_t, 4> const& expected) {
     for (std::size_t i = 0; i < 4; ++i) CHECK(actual.words[i] == expected[i]);
@@ -249,5 +234,41 @@ TEST_CASE("uniform_index: the first choices of a seed (S10)") {
     philox rng(0);
     for (std::size_t const expected : {0x6627e8d5U % 10, 0xe169c58dU % 10, 0xbc57ac4cU % 10}) {
         CHECK(uniform_index(rng, 10) == expected);
+    }
+}
+
+TEST_CASE("philox: blocks made at once are those that are drawn") {
+    philox const of(20260202, 0xfeedfacecafebeefU);
+    for (std::uint64_t const first : {0ULL, 5ULL, 0xffffffffULL, 0x3fffffffffffffe0ULL}) {
+        std::uint32_t words[4 * 32];
+        philox::blocks<32>(of.save(), first, words);
+        auto state = of.save();
+        state.position = 4 * first;
+        philox rng(state);
+        for (auto const word : words) {
+            CHECK(word == rng());
+        }
+    }
+}
+
+TEST_CASE("uniform_source: looks ahead, and leaves the generator behind what was taken") {
+    // From positions inside a block and across blocks, in pieces of all sizes.
+    for (std::uint64_t const start : {0U, 1U, 2U, 3U, 127U, 4001U}) {
+        philox expected(7, 9);
+        expected.discard(start);
+        philox rng = expected;
+        {
+            prefer::detail::uniform_source source(rng);
+            double ahead[prefer::detail::uniforms_ahead];
+            for (std::size_t n = 0; n <= prefer::detail::uniforms_ahead; ++n) {
+                source.peek(ahead, n);
+                std::size_t const taken = n - n / 3;
+                for (std::size_t i = 0; i < taken; ++i) {
+                    CHECK_SAME_BITS(ahead[i], uniform01<double>(expected));
+                }
+                source.take(taken);
+            }
+        }
+        CHECK(rng == expected);
     }
 }
