@@ -13,6 +13,27 @@
 #include <prefer/errors.hpp>
 
 namespace prefer {
+namespace detail {
+
+/// Ten rounds of Philox4x32 over N counters, whose words j stand in c[j].
+template <::std::size_t N>
+PREFER_HOST_DEVICE constexpr void philox_rounds(::std::uint32_t (&c)[4][N], ::std::uint32_t key0,
+                                                ::std::uint32_t key1) {
+    for (int round = 0; round < 10; ++round) {
+        for (::std::size_t i = 0; i < N; ++i) {
+            ::std::uint64_t const p0 = ::std::uint64_t{0xD2511F53U} * c[0][i];
+            ::std::uint64_t const p1 = ::std::uint64_t{0xCD9E8D57U} * c[2][i];
+            c[0][i] = static_cast<::std::uint32_t>(p1 >> 32) ^ c[1][i] ^ key0;
+            c[1][i] = static_cast<::std::uint32_t>(p1 & 0xffffffffU);
+            c[2][i] = static_cast<::std::uint32_t>(p0 >> 32) ^ c[3][i] ^ key1;
+            c[3][i] = static_cast<::std::uint32_t>(p0 & 0xffffffffU);
+        }
+        key0 += 0x9E3779B9U;
+        key1 += 0xBB67AE85U;
+    }
+}
+
+}  // namespace detail
 
 /// The generator of this library: Philox4x32-10, a counter-based generator.
 ///
@@ -77,7 +98,7 @@ public:
                                                         ::std::uint32_t key1) {
         ::std::uint32_t c[4][1] = {
             {counter.words[0]}, {counter.words[1]}, {counter.words[2]}, {counter.words[3]}};
-        rounds(c, key0, key1);
+        detail::philox_rounds(c, key0, key1);
         return block{{c[0][0], c[1][0], c[2][0], c[3][0]}};
     }
 
@@ -92,7 +113,7 @@ public:
             c[2][i] = low(of.stream);
             c[3][i] = high(of.stream);
         }
-        rounds(c, low(of.seed), high(of.seed));
+        detail::philox_rounds(c, low(of.seed), high(of.seed));
         for (::std::size_t i = 0; i < N; ++i) {
             for (::std::size_t j = 0; j < 4; ++j) words[4 * i + j] = c[j][i];
         }
@@ -104,23 +125,6 @@ private:
     }
     PREFER_HOST_DEVICE static constexpr ::std::uint32_t high(::std::uint64_t x) {
         return static_cast<::std::uint32_t>(x >> 32);
-    }
-
-    template <::std::size_t N>
-    PREFER_HOST_DEVICE static constexpr void rounds(::std::uint32_t (&c)[4][N],
-                                                    ::std::uint32_t key0, ::std::uint32_t key1) {
-        for (int round = 0; round < 10; ++round) {
-            for (::std::size_t i = 0; i < N; ++i) {
-                ::std::uint64_t const p0 = ::std::uint64_t{0xD2511F53U} * c[0][i];
-                ::std::uint64_t const p1 = ::std::uint64_t{0xCD9E8D57U} * c[2][i];
-                c[0][i] = high(p1) ^ c[1][i] ^ key0;
-                c[1][i] = low(p1);
-                c[2][i] = high(p0) ^ c[3][i] ^ key1;
-                c[3][i] = low(p0);
-            }
-            key0 += 0x9E3779B9U;
-            key1 += 0xBB67AE85U;
-        }
     }
 
     PREFER_HOST_DEVICE constexpr void refill() {

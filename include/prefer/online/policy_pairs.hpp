@@ -30,7 +30,7 @@ struct policy_pair_list {
 };
 
 /// Pairs a response of policy version `first` with one of version `second`, for each prompt that
-/// has both: the data sets "sft vs 800" of arXiv:2405.08448, section 5.2. The better score is
+/// has both: the data sets "sft vs. 800" of arXiv:2405.08448, figure 12. The better score is
 /// chosen.
 ///
 /// The i-th response of `first` to a prompt meets the i-th of `second` to it, in the order of

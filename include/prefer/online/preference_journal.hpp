@@ -85,8 +85,8 @@ inline bool checksum_holds(::std::span<::std::byte const> bytes) {
 /// The twelve bytes that every header begins with.
 inline ::std::array<::std::byte, journal_start_size> journal_header_start() {
     ::std::array<::std::byte, journal_start_size> start{};
-    ::std::transform("PREFERJL", "PREFERJL" + 8, start.begin(),
-                     [](char c) { return static_cast<::std::byte>(c); });
+    constexpr ::std::array<char, 8> magic{'P', 'R', 'E', 'F', 'E', 'R', 'J', 'L'};
+    for (::std::size_t i = 0; i < magic.size(); ++i) start[i] = static_cast<::std::byte>(magic[i]);
     put_little_endian(::std::span(start).subspan(8), journal_version);
     return start;
 }
@@ -102,8 +102,8 @@ inline ::std::array<::std::byte, journal_start_size> journal_frame_start(::std::
 /// Whether `bytes` begin with `start`, as far as there are bytes.
 inline bool may_begin_with(::std::span<::std::byte const> bytes,
                            ::std::span<::std::byte const> start) {
-    return ::std::equal(start.begin(), start.begin() + ::std::min(bytes.size(), start.size()),
-                        bytes.begin());
+    auto const known = start.first(::std::min(bytes.size(), start.size()));
+    return ::std::equal(known.begin(), known.end(), bytes.begin());
 }
 
 /// Appends what `bytes` hold to `out`, and returns where and how that ends.
