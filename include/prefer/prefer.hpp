@@ -11,5 +11,6 @@
 #include <prefer/loss/loss.hpp>
 #include <prefer/math/math.hpp>
 #include <prefer/online/online.hpp>
+#include <prefer/reward/reward.hpp>
 #include <prefer/sampler/sampler.hpp>
 #include <prefer/version.hpp>
