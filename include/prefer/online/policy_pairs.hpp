@@ -56,9 +56,11 @@ inline policy_pair_list policy_pairs(::std::span<scored_response const> response
         (r.version == first ? a : b).push_back(i);
     }
     auto const prompt = [&](::std::size_t i) { return responses[i].prompt; };
-    auto const by_prompt = [&](::std::size_t x, ::std::size_t y) { return prompt(x) < prompt(y); };
-    ::std::stable_sort(a.begin(), a.end(), by_prompt);
-    ::std::stable_sort(b.begin(), b.end(), by_prompt);
+    auto const by_prompt = [&](::std::size_t x, ::std::size_t y) {
+        return prompt(x) < prompt(y) || (prompt(x) == prompt(y) && x < y);
+    };
+    ::std::sort(a.begin(), a.end(), by_prompt);
+    ::std::sort(b.begin(), b.end(), by_prompt);
 
     struct met {
         ::std::size_t one;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <vector>
 
 #include <prefer/sampler/first_round.hpp>
 #include <prefer/sampler/index_pair.hpp>
 #include <prefer/sampler/rewards.hpp>
+#include <prefer/sampler/top_k.hpp>
 
 namespace prefer::sampler {
 
@@ -18,9 +19,13 @@ namespace prefer::sampler {
 template <class Indices, class Rewards>
 pair_list sorted_adjacent(Indices const& indices, Rewards const& rewards) {
     auto const r = detail::indexed_rewards("sampler::sorted_adjacent", indices, rewards);
-    auto order = detail::index_list(indices);
-    ::std::stable_sort(order.begin(), order.end(),
-                       [&](::std::size_t a, ::std::size_t b) { return r[a] > r[b]; });
+    auto const list = detail::index_list(indices);
+    ::std::vector<double> keys;
+    for (::std::size_t const i : list) keys.push_back(r[i]);
+    ::std::vector<::std::size_t> order;
+    for (::std::size_t const place : detail::largest_places(keys, keys.size(), keys.size())) {
+        order.push_back(list[place]);
+    }
     return first_round(order, rewards);
 }
 
