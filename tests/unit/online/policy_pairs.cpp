@@ -72,9 +72,9 @@ TEST_CASE("policy_pairs: any responses are all accounted for") {
             responses[i] = {prefer::uniform_index(rng, 8), i, prefer::uniform_index(rng, 3),
                             static_cast<double>(prefer::uniform_index(rng, 5))};
             auto& count = counts[responses[i].prompt];
-            count.first += responses[i].version == 0 ? 1 : 0;
-            count.second += responses[i].version == 2 ? 1 : 0;
-            members += responses[i].version != 1 ? 1 : 0;
+            count.first += responses[i].version == 0 ? 1U : 0U;
+            count.second += responses[i].version == 2 ? 1U : 0U;
+            members += responses[i].version != 1 ? 1U : 0U;
         }
         std::size_t expected = 0;
         for (auto const& [prompt, count] : counts) {
