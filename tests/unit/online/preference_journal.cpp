@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
 
+#include <prefer/core/random.hpp>
+#include <prefer/core/state.hpp>
 #include <prefer/online/preference_journal.hpp>
 #include <prefer/online/preference_store.hpp>
 
@@ -9,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 using prefer::value_error;
@@ -167,4 +170,141 @@ TEST_CASE("journal: what is no record is not written") {
     bad = record(1);
     bad.chosen_score = std::numeric_limits<double>::quiet_NaN();
     CHECK_THROWS_AS(journal_frame(0, bad), value_error);
+}
+
+// Packed by Python's struct with "<", the checksums by a bit-by-bit CRC-64/XZ written for it.
+TEST_CASE("journal: every byte is that of the stated layout") {
+    auto const from_hex = [](std::string const& text) {
+        bytes out;
+        for (std::size_t i = 0; i < text.size(); i += 2) {
+            out.push_back(static_cast<std::byte>(std::stoul(text.substr(i, 2), nullptr, 16)));
+        }
+        return out;
+    };
+    std::uint64_t const number = 0x0102030405060708U;
+    preference_record const one{.prompt = 7,
+                                .chosen = 3,
+                                .rejected = 0,
+                                .chosen_score = 1.25,
+                                .rejected_score = -0.5,
+                                .chosen_version = 800,
+                                .source = label_source::reward_model,
+                                .step = 801};
+    bytes written;
+    append(written, journal_header(number));
+    append(written, journal_frame(number, one));
+    CHECK(written == from_hex("5052454645524a4c01000000080706050403020184212e956a63166f"
+                              "500000000807060504030201"
+                              "070000000000000003000000000000000000000000000000"
+                              "000000000000f43f000000000000e0bf"
+                              "20030000000000000000000000000000"
+                              "01000000000000002103000000000000"
+                              "43c215d10a61e560"));
+}
+
+TEST_CASE("journal: overwritten, cut and lengthened at random, nothing wrong is returned") {
+    prefer::philox rng(20260602);
+    for (int trial = 0; trial < 2000; ++trial) {
+        auto const written = journal(3, 1 + prefer::uniform_index(rng, 5));
+        auto damaged = written;
+        std::size_t const from = prefer::uniform_index(rng, damaged.size());
+        std::size_t const to = from + 1 + prefer::uniform_index(rng, damaged.size() - from);
+        bool const zeros = prefer::uniform_index(rng, 3) == 0;  // as a crashed system leaves
+        for (std::size_t i = from; i < to; ++i) {
+            damaged[i] = static_cast<std::byte>(zeros ? 0U : rng() & 0xffU);
+        }
+        damaged.resize(to + prefer::uniform_index(rng, 200));
+        auto const fault = static_cast<std::size_t>(
+            std::mismatch(damaged.begin(), damaged.end(), written.begin(), written.end()).first -
+            damaged.begin());
+        auto const found = recover_journal(damaged);
+        std::size_t const whole = fault < header ? 0 : (fault - header) / frame;
+        CAPTURE(trial, from, to);
+        REQUIRE(found.records.size() == whole);
+        check_prefix(found, 3);
+        REQUIRE(found.good == (fault < header ? 0 : header + whole * frame));
+        bool const all = fault >= header && found.good == damaged.size();
+        REQUIRE((found.end == journal_end::clean) == all);
+    }
+}
+
+TEST_CASE("journal: a frame whose checksum holds but that is no record is damage") {
+    auto const forged = [](std::size_t field, std::uint64_t value) {
+        auto written = journal(0, 3);
+        auto const put = [&](std::size_t offset, std::uint64_t word) {
+            for (std::size_t i = 0; i < 8; ++i, word >>= 8) {
+                written[header + frame + offset + i] = static_cast<std::byte>(word & 0xffU);
+            }
+        };
+        put(12 + 8 * field, value);
+        put(frame - 8,
+            prefer::detail::crc64(std::span(written).subspan(header + frame, frame - 8)));
+        return recover_journal(written);
+    };
+    auto const good = forged(8, 7777);  // another step: a record, so the forging works
+    CHECK(good.end == journal_end::clean);
+    REQUIRE(good.records.size() == 3);
+    CHECK(good.records[1].step == 7777);
+
+    struct forgery {
+        std::size_t field;
+        std::uint64_t value;
+    };
+    for (auto const& [field, value] :
+         {forgery{1, 2},                                                     // chosen = rejected
+          forgery{3, 0x7ff8000000000000U}, forgery{4, 0xfff0000000000001U},  // scores that are NaN
+          forgery{7, 3}, forgery{7, 0x100}}) {                               // unknown sources
+        auto const found = forged(field, value);
+        CAPTURE(field, value);
+        CHECK(found.end == journal_end::damaged);
+        CHECK(found.good == header + frame);
+        REQUIRE(found.records.size() == 1);
+        check_prefix(found, 0);
+    }
+}
+
+TEST_CASE("journal: with a store saved at any record it gives the uninterrupted store") {
+    auto const saved = [](preference_store const& store) {
+        prefer::state_writer out;
+        store.save(out, "s");
+        return out.finish();
+    };
+    for (std::uint64_t checkpoint = 0; checkpoint <= 20; ++checkpoint) {
+        preference_store store(6);
+        auto snapshot = saved(store);
+        bytes written;
+        append(written, journal_header());
+        for (std::uint64_t i = 0; i < 20; ++i) {
+            append(written, journal_frame(store.append(record(i)), record(i)));
+            if (store.total() == checkpoint) snapshot = saved(store);
+        }
+        preference_store again(6);
+        prefer::state_reader in(snapshot);
+        again.load(in, "s");
+        auto const found = recover_journal(written);
+        for (auto n = again.total(); n < found.next(); ++n) {
+            again.append(found.records[static_cast<std::size_t>(n - found.first)]);
+        }
+        CHECK(saved(again) == saved(store));
+    }
+}
+
+TEST_CASE("journal: the example of the README") {
+    auto const record = ::record(1);
+    preference_store store;
+    preference_store restored;
+    bytes file;
+    auto const append_to_file = [&](auto const& part) { append(file, part); };
+
+    append_to_file(prefer::online::journal_header());  // once, to a new file
+    append_to_file(prefer::online::journal_frame(store.append(record), record));
+    file.push_back(std::byte{80});  // the writer was stopped in the next frame
+
+    auto const read = prefer::online::recover_journal(file);
+    for (auto const& r : read.records) restored.append(r);
+    if (read.end == prefer::online::journal_end::truncated) file.resize(read.good);
+
+    REQUIRE(restored.size() == 1);
+    CHECK(restored[0] == record);
+    CHECK(file.size() == header + frame);
 }
