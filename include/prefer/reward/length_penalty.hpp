@@ -31,8 +31,8 @@ auto lengths(Lengths const& values, length_unit unit) {
 
 /// Takes a price for length off rewards: r - rate · |y|, in place.
 ///
-/// `rewards [M]`, any element type, computed in double; `lengths [M]` with their unit, which must be
-/// the one of the rate. Returns nothing; rewards stay in their order.
+/// `rewards [M]`, any element type, computed in double; `lengths [M]` with their unit, which must
+/// be the one of the rate.
 /// Errors, before anything is written: `value_error` for another unit, a negative length, a rate
 /// that is not finite; `shape_error` for sizes that differ. O(M), no allocation.
 /// Source: arXiv:2405.07863, section 3.2, whose λ = 0.001 is per character; characters are code

@@ -18,8 +18,8 @@ namespace prefer::reward {
 ///
 ///     (r - mean) / sqrt(mean of (r - mean)²)
 ///
-/// `rewards [N]`, any element type, computed in double, prompt after prompt; `offsets [P + 1]` as in
-/// `packed`. Rewards that are all equal become 0, as does a single one. The deviation is that of
+/// `rewards [N]`, any element type, computed in double, prompt after prompt; `offsets [P + 1]` as
+/// in `packed`. Rewards that are all equal become 0, as does a single one. The deviation is that of
 /// the rewards themselves (divisor n).
 /// Errors, before anything is written: `shape_error` for offsets that do not fit, `value_error` for
 /// a reward that is not finite. Returns the number of prompts whose rewards were all equal. O(N).

@@ -132,7 +132,7 @@ struct rejection {
     /// `rng` stands. So each prompt gets what it would get alone, for any number of threads, and
     /// ranks that hold parts of the prompts begin at the stream of their first. `rng` itself does
     /// not move: the next batch needs another seed or other streams.
-    /// Errors name the first prompt that has one. Allocates the result and one pool for each worker.
+    /// Errors name the first prompt that has one. Allocates the result, and a pool for each worker.
     template <backend_like Backend, class Rewards, class Offsets>
     drawn_batch per_prompt(Backend const& on, Rewards const& rewards, Offsets const& offsets,
                            philox const& rng) const {

@@ -33,7 +33,7 @@ TEST_CASE("README: from responses to pairs") {
     // clang-format off
     std::vector<double> const rewards = score(responses);       // of one prompt's candidates
     prefer::sampler::rejection const sampler{.beta = 0.5, .count = 8};
-    auto const drawn = sampler(rewards, rng);                   // .indices .sweeps .draws .acceptance_rate
+    auto const drawn = sampler(rewards, rng);                   // .indices .sweeps .draws …
     auto list = prefer::sampler::first_round(drawn.indices, rewards);
     prefer::sampler::drop_identical(list, keys);                // equal keys: the same text
     for (auto const& pair : list.pairs) learn(responses[pair.chosen], responses[pair.rejected]);
