@@ -9,3 +9,4 @@
 #include <prefer/online/preference_record.hpp>
 #include <prefer/online/preference_store.hpp>
 #include <prefer/online/replay_reader.hpp>
+#include <prefer/online/sample_rank.hpp>

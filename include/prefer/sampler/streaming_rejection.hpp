@@ -90,10 +90,11 @@ public:
             throw state_error("prefer::sampler::streaming_rejection::load: the saved one has "
                               "another β or kind of bound");
         }
-        bool const right = bound.size() == 2 && counts.size() == 2 && counts[1] <= counts[0] &&
-                           bound[1] >= 0 && bound[1] <= 1 && bound[0] < math::infinity<double> &&
-                           (math::is_finite(bound[0]) || counts[0] == 0) &&
-                           (kind_ == reward_bound::estimated || bound[0] == bound_);
+        bool const right =
+            bound.size() == 2 && counts.size() == 2 && counts[1] <= counts[0] && bound[1] >= 0 &&
+            bound[1] <= 1 && bound[0] < math::infinity<double> &&
+            (math::is_finite(bound[0]) || counts[0] == 0) &&
+            (kind_ == reward_bound::estimated || (bound[0] <= bound_ && bound[0] >= bound_));
         if (!right) {
             throw state_error("prefer::sampler::streaming_rejection::load: the saved numbers do "
                               "not fit together");

@@ -18,7 +18,7 @@ template <class Keys>
     auto const middle = places.begin() + static_cast<::std::ptrdiff_t>(k);
     ::std::partial_sort(places.begin(), middle, places.end(),
                         [&](::std::size_t a, ::std::size_t b) {
-                            return keys[a] > keys[b] || (keys[a] == keys[b] && a < b);
+                            return keys[a] > keys[b] || (!(keys[a] < keys[b]) && a < b);
                         });
     places.resize(k);
     return places;
