@@ -11,6 +11,7 @@
 #include <prefer/loss/loss.hpp>
 #include <prefer/math/math.hpp>
 #include <prefer/online/online.hpp>
+#include <prefer/reference/reference.hpp>
 #include <prefer/reward/reward.hpp>
 #include <prefer/sampler/sampler.hpp>
 #include <prefer/version.hpp>

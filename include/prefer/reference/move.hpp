@@ -11,6 +11,7 @@
 #include <prefer/core/backend.hpp>
 #include <prefer/core/element.hpp>
 #include <prefer/core/random.hpp>
+#include <prefer/core/state.hpp>
 #include <prefer/core/view.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/reference/parameters.hpp>
@@ -33,30 +34,63 @@ struct moved {
 
 namespace prefer::detail {
 
-/// Sixteen random bits for each element number: a bijective mixing of the number under two keys,
-/// which come from philox for each update and each 2^32 elements. A full philox block for each
-/// eight elements would take longer than the memory.
+/// Elements that are moved at a time: what is made for them stays in the first-level cache.
+inline constexpr ::std::size_t move_block = 512;
+
+/// Sixteen random bits for each element number: half of a 32-bit mixing of the number of its pair
+/// under two keys, which come from philox for each update and each 2^33 elements. A block of philox
+/// for each eight elements would take longer than the memory.
 class rounding_bits {
 public:
-    rounding_bits(::std::uint64_t seed, ::std::uint64_t update, ::std::uint64_t element) {
-        philox::state state{seed, update, 4 * (element >> 32)};
-        philox rng(state);
-        keys_[0] = rng();
-        keys_[1] = rng();
-    }
+    rounding_bits(::std::uint64_t seed, ::std::uint64_t update) : seed_(seed), update_(update) {}
 
-    ::std::uint32_t operator()(::std::uint32_t element) const {
-        ::std::uint32_t x = element * 0x9E3779B9U + keys_[0];
-        x ^= x >> 16;
-        x *= 0x21F0AAADU;
-        x ^= x >> 15;
-        x += keys_[1];
-        x *= 0xD35A2D97U;
-        return x >> 16;
+    /// Of elements `first` to `first + n`, n at most `move_block`.
+    ::std::uint16_t const* of(::std::uint64_t first, ::std::size_t n) {
+        ::std::uint64_t const pair = first / 2;
+        ::std::size_t const pairs = (n + first % 2 + 1) / 2;
+        if (pair >> 32 != keys_of_ || (pair + pairs) >> 32 != keys_of_) {
+            // The keys are new, or change inside: one after the other.
+            for (::std::size_t i = 0; i < pairs; ++i) {
+                if ((pair + i) >> 32 != keys_of_) take_keys((pair + i) >> 32);
+                words_[i] = mixed(static_cast<::std::uint32_t>((pair + i) & 0xffffffffU));
+            }
+        } else {
+            auto const low = static_cast<::std::uint32_t>(pair & 0xffffffffU);
+            for (::std::size_t i = 0; i < pairs; ++i) {
+                words_[i] = mixed(low + static_cast<::std::uint32_t>(i));
+            }
+        }
+        for (::std::size_t i = 0; i < pairs; ++i) {
+            halves_[2 * i] = static_cast<::std::uint16_t>(words_[i] & 0xffffU);
+            halves_[2 * i + 1] = static_cast<::std::uint16_t>(words_[i] >> 16);
+        }
+        return halves_ + first % 2;
     }
 
 private:
-    ::std::uint32_t keys_[2];
+    void take_keys(::std::uint64_t upper) {
+        philox rng(philox::state{seed_, update_, 4 * upper});
+        keys_[0] = rng();
+        keys_[1] = rng();
+        keys_of_ = upper;
+    }
+
+    ::std::uint32_t mixed(::std::uint32_t pair) const {
+        ::std::uint32_t x = pair + keys_[0];
+        x ^= x >> 16;
+        x *= 0x21F0AAADU;
+        x ^= x >> 15;
+        x ^= keys_[1];
+        x *= 0xD35A2D97U;
+        return x ^ (x >> 15);
+    }
+
+    ::std::uint64_t seed_;
+    ::std::uint64_t update_;
+    ::std::uint64_t keys_of_ = ~::std::uint64_t{0};  // none yet
+    ::std::uint32_t keys_[2] = {};
+    ::std::uint32_t words_[move_block / 2 + 1];
+    ::std::uint16_t halves_[move_block + 2];
 };
 
 /// A float as an element of type R. `bits` are sixteen random ones.
@@ -89,46 +123,73 @@ inline bfloat16 round_stochastic<bfloat16>(float x, ::std::uint32_t bits) {
     return finite ? carried : static_cast<bfloat16>(x);
 }
 
-/// Whether two elements have the same value; a NaN is no value.
-template <class A, class B>
-bool same_value(A a, B b) {
-    return a <= b && a >= b;
+/// The bits of a number as an unsigned integer: loops that compare and select these become vectors.
+template <class T>
+auto bits_of_number(T x) {
+    return bit_cast<bits_of_t<T>>(x);
 }
 
-/// One run of elements: reference += rate · (policy - reference). Where both are the same number,
-/// equal infinities too, nothing changes. Returns how many differ and did not change.
-template <class P, class R, class Round>
-::std::uint64_t move_run(P const* policy, ::std::ptrdiff_t policy_stride, R* reference,
-                         ::std::ptrdiff_t stride, ::std::size_t n, double rate,
-                         Round const& round) {
+/// A block of elements: reference += rate · (policy - reference). Where both are the same number,
+/// the same infinity or the same NaN, nothing changes. Returns how many differ and did not change.
+template <bool Contiguous, class P, class R, class Round>
+::std::uint32_t move_elements(vector_view<P const> policy, vector_view<R> reference, double rate,
+                              Round const& round) {
     using C = ::std::conditional_t<::std::is_same_v<compute_t<P>, double> ||
                                        ::std::is_same_v<compute_t<R>, double>,
                                    double, float>;
     C const alpha = static_cast<C>(rate);
-    ::std::uint32_t stuck = 0;  // of at most 2^16 elements
+    P const* const from = policy.data();
+    R* const to = reference.data();
+    ::std::uint32_t stuck = 0;
+    ::std::size_t const n = policy.size();
     for (::std::size_t i = 0; i < n; ++i) {
-        R& r = reference[static_cast<::std::ptrdiff_t>(i) * stride];
-        C const target = static_cast<C>(
-            static_cast<compute_t<P>>(policy[static_cast<::std::ptrdiff_t>(i) * policy_stride]));
+        auto const k = static_cast<::std::ptrdiff_t>(i);
+        P const p = from[Contiguous ? k : k * policy.stride()];
+        R& element = to[Contiguous ? k : k * reference.stride()];
+        R const r = element;
+        C const target = static_cast<C>(static_cast<compute_t<P>>(p));
         C const old = static_cast<C>(static_cast<compute_t<R>>(r));
-        bool const there = same_value(old, target);
         R const next = round(static_cast<compute_t<R>>(old + alpha * (target - old)), i);
-        bool const same = same_value(static_cast<compute_t<R>>(next), static_cast<compute_t<R>>(r));
-        stuck += static_cast<::std::uint32_t>(same && !there);
-        r = there ? r : next;
+        bool const there = bits_of_number(target) == bits_of_number(old);
+        bool const same = bits_of_number(next) == bits_of_number(r);
+        stuck += static_cast<::std::uint32_t>(same & !there);
+        element = bit_cast<R>(there ? bits_of_number(r) : bits_of_number(next));
     }
     return stuck;
 }
 
-/// The same of contiguous memory, as a loop of its own that a compiler makes vectors of.
+/// The same of two contiguous runs of one 16-bit type, in two loops: one over floats, one over
+/// twice as many elements in a register.
+template <class R, class Round>
+::std::uint32_t move_narrow(R const* policy, R* reference, ::std::size_t n, double rate,
+                            Round const& round) {
+    auto const alpha = static_cast<float>(rate);
+    ::std::uint16_t next[move_block];
+    for (::std::size_t i = 0; i < n; ++i) {
+        auto const old = static_cast<float>(reference[i]);
+        next[i] = round(old + alpha * (static_cast<float>(policy[i]) - old), i).bits;
+    }
+    ::std::uint16_t stuck = 0;
+    for (::std::size_t i = 0; i < n; ++i) {
+        ::std::uint16_t const r = reference[i].bits;
+        bool const there = policy[i].bits == r;
+        stuck = static_cast<::std::uint16_t>(stuck + ((next[i] == r) & !there));
+        reference[i].bits = there ? r : next[i];
+    }
+    return stuck;
+}
+
 template <class P, class R, class Round>
-::std::uint64_t move_some(vector_view<P const> policy, vector_view<R> reference, double rate,
+::std::uint32_t move_some(vector_view<P const> policy, vector_view<R> reference, double rate,
                           Round const& round) {
     if (policy.stride() == 1 && reference.stride() == 1) {
-        return move_run(policy.data(), 1, reference.data(), 1, policy.size(), rate, round);
+        if constexpr (::std::is_same_v<P, R> && sizeof(R) == 2) {
+            return move_narrow(policy.data(), reference.data(), policy.size(), rate, round);
+        } else {
+            return move_elements<true>(policy, reference, rate, round);
+        }
     }
-    return move_run(policy.data(), policy.stride(), reference.data(), reference.stride(),
-                    policy.size(), rate, round);
+    return move_elements<false>(policy, reference, rate, round);
 }
 
 /// What a move needs besides the tensors.
@@ -139,7 +200,7 @@ struct move_options {
     ::std::uint64_t update;
 };
 
-/// Elements of one task; a power of two below 2^16, so that a count of them fits.
+/// Elements of one task.
 inline constexpr ::std::size_t move_task = ::std::size_t{1} << 15;
 
 /// One part of one tensor. Rate 1 copies the bits.
@@ -152,29 +213,25 @@ template <class P, class R>
             return 0;
         }
     }
-    auto const nearest = [](compute_t<R> x, ::std::size_t) { return static_cast<R>(x); };
-    if constexpr (::std::is_same_v<R, bfloat16> || ::std::is_same_v<R, half>) {
-        if (how.rounding == reference::rounding::stochastic) {
-            ::std::uint64_t stuck = 0;
-            for (::std::size_t done = 0; done < policy.size();) {
-                // Up to where the upper half of the element number, and with it the keys, change.
-                ::std::uint64_t const from = first + done;
-                ::std::uint64_t const left = (::std::uint64_t{1} << 32) - (from & 0xffffffffU);
-                ::std::size_t const n = static_cast<::std::size_t>(
-                    ::std::min<::std::uint64_t>(left, policy.size() - done));
-                rounding_bits const bits(how.seed, how.update, from);
-                auto const low = static_cast<::std::uint32_t>(from & 0xffffffffU);
-                auto const stochastic = [&](float x, ::std::size_t i) {
-                    return round_stochastic<R>(x, bits(low + static_cast<::std::uint32_t>(i)));
-                };
-                stuck += move_some(policy.slice(done, n), reference.slice(done, n), how.rate,
-                                   stochastic);
-                done += n;
+    ::std::uint64_t stuck = 0;
+    rounding_bits random(how.seed, how.update);
+    for (::std::size_t done = 0; done < policy.size(); done += move_block) {
+        ::std::size_t const n = ::std::min(move_block, policy.size() - done);
+        auto const p = policy.slice(done, n);
+        auto const r = reference.slice(done, n);
+        if constexpr (::std::is_same_v<R, bfloat16> || ::std::is_same_v<R, half>) {
+            if (how.rounding == ::prefer::reference::rounding::stochastic) {
+                auto const* const bits = random.of(first + done, n);
+                stuck += move_some(p, r, how.rate, [bits](compute_t<R> x, ::std::size_t i) {
+                    return round_stochastic<R>(static_cast<float>(x), bits[i]);
+                });
+                continue;
             }
-            return stuck;
         }
+        stuck += move_some(p, r, how.rate,
+                           [](compute_t<R> x, ::std::size_t) { return static_cast<R>(x); });
     }
-    return move_some(policy, reference, how.rate, nearest);
+    return stuck;
 }
 
 /// All tensors of two sets that fit, in tasks that are cut by element number alone.

@@ -197,7 +197,7 @@ TEST_CASE("tracker: slices and threads give the bits of the whole") {
     auto const policy = some<bfloat16>(n, 1);
     auto const start = some<bfloat16>(n, 2);
     for (auto const how : {rounding::nearest, rounding::stochastic}) {
-        std::uint64_t const base = (std::uint64_t{1} << 32) - 100000;  // the keys change inside
+        std::uint64_t const base = (std::uint64_t{1} << 33) - 100001;  // the keys change inside
         auto whole = start;
         policy_parameters from;
         reference_parameters to;
