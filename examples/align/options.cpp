@@ -4,8 +4,10 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <iostream>
+#include <system_error>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -72,11 +74,41 @@ void require_rate(char const* option, double rate) {
     }
 }
 
+/// All of `text` as a number.
+template <class T>
+T number_of(std::string const& text, std::string const& whole) {
+    T value{};
+    auto const [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
+        throw usage_error("--reference " + whole + ": " + text + " is not a number");
+    }
+    return value;
+}
+
 }  // namespace
+
+reference_rule parse_reference_rule(std::string const& text) {
+    std::size_t const colon = std::min(text.find(':'), text.size());
+    std::string const name = text.substr(0, colon);
+    std::string const number = text.substr(std::min(colon + 1, text.size()));
+    if (text == "frozen") return prefer::reference::frozen{};
+    if (name == "soft" && colon < text.size()) {
+        prefer::reference::soft const rule{.alpha = number_of<double>(number, text)};
+        rule.validate();
+        return rule;
+    }
+    if (name == "hard" && colon < text.size()) {
+        prefer::reference::hard const rule{.every = number_of<std::uint64_t>(number, text)};
+        rule.validate();
+        return rule;
+    }
+    throw usage_error("--reference " + text + ": this is not frozen, soft:ALPHA or hard:STEPS");
+}
 
 std::vector<std::pair<std::string, std::string>> settings::fingerprint() const {
     std::vector<std::pair<std::string, std::string>> list{{"--loss", loss.name}};
     for (auto const& [name, value] : loss.parameters) list.emplace_back("--set " + name, value);
+    list.emplace_back("--reference", reference_text);
     auto const add = [&](char const* option, auto value) {
         list.emplace_back(option, support::shortest(static_cast<double>(value)));
     };
@@ -133,6 +165,12 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
         ->group("Loss");
     app.add_flag("--list-losses", list_losses,
                  "Print the losses, their hyper-parameters and defaults, and exit")
+        ->group("Loss");
+
+    app.add_option("--reference", s.reference_text,
+                   "how the reference follows the policy: frozen, soft:ALPHA (a share of it each "
+                   "step) or hard:STEPS (a copy every so many steps) [frozen]")
+        ->type_name("RULE")
         ->group("Loss");
 
     std::optional<std::size_t> sft_steps, steps, batch, window, embedding, hidden;
@@ -209,6 +247,7 @@ std::optional<settings> parse_options(int argc, char const* const* argv) {
     if (app.count("--beta") > 0) given.emplace_back("beta", beta);
     for (std::string const& text : parameters) given.push_back(parse_parameter(text));
     s.loss = make_loss(loss_name, given);
+    s.reference = parse_reference_rule(s.reference_text);
     for (char const* const option : {"--max-length", "--skip-bad"}) {
         if (app.count(option) > 0 && app.count("--data") == 0) {
             throw usage_error(std::string(option) + " has no effect without --data");

@@ -10,12 +10,15 @@
 #include <vector>
 
 #include "align/losses.hpp"
+#include "align/reference_rule.hpp"
 
 namespace align {
 
 struct settings {
     std::filesystem::path data;  ///< empty: the embedded task
     named_loss loss = make_loss("dpo");
+    reference_rule reference = prefer::reference::frozen{};
+    std::string reference_text = "frozen";
 
     std::size_t sft_steps = 0;
     std::size_t steps = 0;

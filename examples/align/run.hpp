@@ -30,14 +30,15 @@ class run {
 public:
     run(settings const& s, job const& work)
         : settings_(s), job_(work), fingerprint_(s.fingerprint()),
-          trainer_({.inputs = work.words.inputs(),
-                    .outputs = work.words.outputs(),
-                    .window = s.window,
-                    .embedding = s.embedding,
-                    .hidden = s.hidden,
-                    .padding = work.words.nothing()},
-                   encode(work.training), encode(work.held_out),
-                   {.batch = s.batch, .threads = s.threads, .seed = s.seed}) {
+          trainer_(
+              {.inputs = work.words.inputs(),
+               .outputs = work.words.outputs(),
+               .window = s.window,
+               .embedding = s.embedding,
+               .hidden = s.hidden,
+               .padding = work.words.nothing()},
+              encode(work.training), encode(work.held_out),
+              {.batch = s.batch, .threads = s.threads, .seed = s.seed, .reference = s.reference}) {
         fingerprint_.emplace_back("the data", data_digest(work));
     }
 
@@ -129,7 +130,7 @@ private:
     }
 
     void align() {
-        if (trainer_.reference().size() == 0) trainer_.freeze_reference();
+        if (trainer_.fine_tuned().size() == 0) trainer_.start_alignment();
         support::progress bar("alignment", progress_.preference_steps, settings_.steps,
                               settings_.quiet);
         while (progress_.preference_steps < settings_.steps) {
@@ -186,7 +187,7 @@ private:
         bool const some_held_out = !job_.held_out.empty();
         std::string out;
 
-        // The fine-tuned model is the reference now.
+        // The fine-tuned model is what alignment is measured against.
         auto const perplexity = [&](std::vector<preference> const& preferences) {
             std::vector<sequence> chosen;
             double tokens = 0;
@@ -196,7 +197,7 @@ private:
                           static_cast<double>(chosen.back().prompt_length);
             }
             double sum = 0;
-            for (double const l : trainer_.sequence_log_probs(chosen, trainer_.reference()))
+            for (double const l : trainer_.sequence_log_probs(chosen, trainer_.fine_tuned()))
                 sum += l;
             return std::exp(-sum / tokens);
         };
@@ -239,7 +240,7 @@ private:
                     job_.words.encode(prompt, r, letter_task::ends(r), settings_.window));
             }
             all.push_back(compare_exactly(
-                prompt, responses, trainer_.sequence_log_probs(sequences, trainer_.reference()),
+                prompt, responses, trainer_.sequence_log_probs(sequences, trainer_.fine_tuned()),
                 trainer_.sequence_log_probs(sequences, trainer_.policy())));
             mass_error = std::max({mass_error, std::abs(all.back().mass_before - 1),
                                    std::abs(all.back().mass_after - 1)});
@@ -280,7 +281,7 @@ private:
                                     job_.sample_length, generator(settings_.seed, stream::samples),
                                     trainer_.threads());
         };
-        auto const before = draw(trainer_.reference());
+        auto const before = draw(trainer_.fine_tuned());
         auto const after = draw(trainer_.policy());
         auto const say = [&](char const* label, std::size_t i, std::string const& response) {
             std::string out = label + support::printable(response);

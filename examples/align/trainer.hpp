@@ -13,6 +13,7 @@
 #include "align/adam.hpp"
 #include "align/any_loss.hpp"
 #include "align/model.hpp"
+#include "align/reference_rule.hpp"
 #include "align/shuffle.hpp"
 #include "align/vocabulary.hpp"
 #include "align/workers.hpp"
@@ -30,6 +31,7 @@ struct trainer_options {
     std::size_t batch = 16;  ///< responses (fine-tuning) or pairs (alignment) in a step
     std::size_t threads = 1;
     std::uint64_t seed = 1;
+    reference_rule reference = prefer::reference::frozen{};
 };
 
 /// Several sequences, one after the other, as the library's packed layout has them.
@@ -56,7 +58,8 @@ struct packed_sequences {
     std::size_t size() const { return prompt_lengths.size(); }
 };
 
-/// Preferences ready for training, and the frozen reference's log-probs of them, computed once.
+/// Preferences ready for training, and the log-probs of them under a frozen reference, computed
+/// once; empty where the reference moves.
 struct preference_set {
     std::vector<sequence_pair> pairs;
     std::vector<double> reference_chosen;
@@ -76,14 +79,17 @@ public:
           options_(options), on_(options.threads),
           backend_{.threads = static_cast<int>(options.threads)},
           policy_(model_.initial_parameters(generator(options.seed, stream::parameters))),
-          optimiser_(model_.parameter_count()),
+          tracker_(options.reference), optimiser_(model_.parameter_count()),
           supervised_(training_.pairs.size(), generator(options.seed, stream::supervised)),
           preferences_(training_.pairs.size(), generator(options.seed, stream::preferences)) {}
 
     model<Scalar> const& language_model() const { return model_; }
     workers const& threads() const { return on_; }
     parameters const& policy() const { return policy_; }
-    parameters const& reference() const { return reference_; }
+
+    /// Where alignment started; nothing before that.
+    parameters const& fine_tuned() const { return fine_tuned_; }
+
     preference_set const& training() const { return training_; }
     preference_set const& held_out() const { return held_out_; }
 
@@ -103,28 +109,30 @@ public:
     }
 
     /// The policy as it is now becomes the reference, and alignment starts with a fresh optimiser.
-    void freeze_reference() {
+    void start_alignment() {
+        fine_tuned_ = policy_;
         reference_ = policy_;
         optimiser_ = adam<Scalar>(model_.parameter_count());
-        score_reference();
+        if (tracker_.frozen()) score_reference();
     }
 
     /// One step of alignment with any loss over pairs.
     prefer::pair_summary preference_step(any_loss const& loss, double rate) {
         std::vector<std::size_t> const chosen_pairs = preferences_.next(options_.batch);
         packed_sequences batch = pack(training_, chosen_pairs);
+        auto const reference = reference_log_probs(batch, training_, chosen_pairs);
         forward(batch, policy_);
 
         std::vector<double> d_sequence(batch.size());
         auto const [d_chosen, d_rejected] = prefer::chosen_and_rejected_halves(d_sequence);
         prefer::pair_gradients const gradients{d_chosen, d_rejected};
-        auto const summary = with_pairs(batch, training_, chosen_pairs, [&](auto const& pairs) {
-            return loss.evaluate(pairs, gradients);
-        });
+        auto const summary = with_pairs(
+            batch, reference, [&](auto const& pairs) { return loss.evaluate(pairs, gradients); });
 
         d_token_log_probs_.resize(batch.tokens.size());
         prefer::sequence_sum_backward(d_sequence, batch.layout(), d_token_log_probs_);
         backward_and_step(batch, rate);
+        tracker_.after_step(backend_, policy_, reference_);
         return summary;
     }
 
@@ -134,8 +142,9 @@ public:
         for (std::size_t first = 0; first < set.pairs.size(); first += evaluation_batch) {
             std::vector<std::size_t> const some = range(first, set.pairs.size());
             packed_sequences batch = pack(set, some);
+            auto const reference = reference_log_probs(batch, set, some);
             forward(batch, policy_);
-            sums += with_pairs(batch, set, some, [&](auto const& pairs) {
+            sums += with_pairs(batch, reference, [&](auto const& pairs) {
                         return loss.evaluate(pairs);
                     }).sums;
         }
@@ -177,7 +186,9 @@ public:
 
     void save(prefer::state_writer& out) const {
         put(out, "policy", policy_);
+        put(out, "fine_tuned", fine_tuned_);
         put(out, "reference", reference_);
+        tracker_.save(out, "tracker");
         optimiser_.save(out);
         supervised_.save(out, "supervised");
         preferences_.save(out, "preferences");
@@ -185,11 +196,13 @@ public:
 
     void load(prefer::state_reader& in) {
         get(in, "policy", policy_);
+        get(in, "fine_tuned", fine_tuned_);
         get(in, "reference", reference_);
+        tracker_.load(in, "tracker");
         optimiser_.load(in);
         supervised_.load(in, "supervised");
         preferences_.load(in, "preferences");
-        if (reference_.size() != 0) score_reference();
+        if (reference_.size() != 0 && tracker_.frozen()) score_reference();
     }
 
 private:
@@ -245,21 +258,33 @@ private:
         return batch;
     }
 
+    /// The reference's log-probs of a batch, chosen ones first: remembered of a frozen reference,
+    /// computed of one that moves.
+    std::vector<double> reference_log_probs(packed_sequences& batch, preference_set const& set,
+                                            std::vector<std::size_t> const& some) {
+        std::vector<double> out;
+        if (tracker_.frozen()) {
+            for (std::size_t const i : some) out.push_back(set.reference_chosen[i]);
+            for (std::size_t const i : some) out.push_back(set.reference_rejected[i]);
+        } else {
+            forward(batch, reference_);
+            out.resize(batch.size());
+            prefer::sequence_sum(token_log_probs_, batch.layout(), out);
+        }
+        return out;
+    }
+
     /// Calls `use` with the pairs of a batch that went through `forward`.
     template <class Use>
-    auto with_pairs(packed_sequences const& batch, preference_set const& set,
-                    std::vector<std::size_t> const& some, Use const& use) {
+    auto with_pairs(packed_sequences const& batch, std::vector<double> const& reference,
+                    Use const& use) {
         std::vector<double> log_probs(batch.size());
         std::vector<std::int64_t> lengths(batch.size());
-        std::vector<double> reference_chosen;
-        std::vector<double> reference_rejected;
         prefer::sequence_sum(token_log_probs_, batch.layout(), log_probs);
         prefer::sequence_lengths(batch.layout(), lengths);
-        for (std::size_t const i : some) {
-            reference_chosen.push_back(set.reference_chosen[i]);
-            reference_rejected.push_back(set.reference_rejected[i]);
-        }
         auto const [policy_chosen, policy_rejected] = prefer::chosen_and_rejected_halves(log_probs);
+        auto const [reference_chosen, reference_rejected] =
+            prefer::chosen_and_rejected_halves(reference);
         auto const [length_chosen, length_rejected] = prefer::chosen_and_rejected_halves(lengths);
         return use(
             prefer::pair_batch(policy_chosen, policy_rejected, reference_chosen, reference_rejected)
@@ -311,7 +336,9 @@ private:
     prefer::backend::eigen backend_;
 
     parameters policy_;
+    parameters fine_tuned_;
     parameters reference_;
+    reference_tracker tracker_;
     adam<Scalar> optimiser_;
     minibatches supervised_;
     minibatches preferences_;

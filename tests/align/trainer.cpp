@@ -58,7 +58,7 @@ trainer<float> small_trainer(std::size_t threads = 2) {
 TEST_CASE("a loss of the user's own trains like a built-in one") {
     trainer<float> t = small_trainer();
     for (int i = 0; i < 60; ++i) t.supervised_step(3e-3);
-    t.freeze_reference();
+    t.start_alignment();
 
     auto const before = t.evaluate(pseudo_huber{}, t.training());
     CHECK(before.pairs == 400);
@@ -81,7 +81,7 @@ TEST_CASE("a lambda is a loss as well") {
         return max(gap - gap, gap);
     };
     trainer<float> t = small_trainer();
-    t.freeze_reference();
+    t.start_alignment();
     auto const first = t.preference_step(hinge, 1e-2);
     for (int i = 0; i < 40; ++i) t.preference_step(hinge, 1e-2);
     CHECK(t.evaluate(hinge, t.training()).loss < first.loss);
@@ -91,7 +91,7 @@ TEST_CASE("a saved trainer goes on exactly where it was") {
     prefer::loss::dpo const loss{.beta = 0.1};
     trainer<float> whole = small_trainer(1);
     for (int i = 0; i < 5; ++i) whole.supervised_step(1e-2);
-    whole.freeze_reference();
+    whole.start_alignment();
     for (int i = 0; i < 5; ++i) whole.preference_step(loss, 1e-2);
 
     prefer::state_writer out;
