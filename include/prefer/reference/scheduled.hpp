@@ -13,7 +13,7 @@ namespace prefer::reference {
 /// A soft update whose rate is a function of the optimiser step, counted from 1: a schedule of α
 /// where it is above 0, and of τ by where that is.
 ///
-///     scheduled{[](std::uint64_t step) { return step % 8 == 0 ? 1.0 / (1.0 + 0.01 * step) : 0.0; }}
+///     scheduled{[](std::uint64_t step) { return step % 8 == 0 ? 8.0 / step : 0.0; }}
 ///
 /// A rate outside [0, 1] is a `value_error` of the step in which it comes, and nothing moves. The
 /// function is not saved with a tracker, only that there was one.

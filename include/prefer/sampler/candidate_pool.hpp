@@ -67,14 +67,10 @@ struct candidate_pool {
                        ::std::size_t last, sampler::non_finite policy, sampler::duplicates merge) {
         reserve(last - first);
         size = dropped = merged = 0;
-        bool finite = true;
-        for (::std::size_t i = first; i < last; ++i) {
-            double const reward = static_cast<double>(static_cast<compute_t<T>>(from[i]));
-            finite &= math::is_finite(reward);
-            rewards[i - first] = reward;
-            indices[i - first] = i;
-        }
         size = last - first;
+        auto const candidates = from.slice(first, size);
+        bool const finite = candidates.contiguous() ? copy<true>(candidates, first)
+                                                    : copy<false>(candidates, first);
         if (!finite) {
             ::std::size_t kept = 0;
             for (::std::size_t i = 0; i < size; ++i) {
@@ -95,6 +91,23 @@ struct candidate_pool {
     }
 
 private:
+    /// Copies rewards, and numbers them from `first` on. Returns whether all are finite.
+    template <bool Contiguous, class T>
+    bool copy(vector_view<T const> from, ::std::size_t first) {
+        T const* const source = from.data();
+        double* const to = rewards.data();
+        ::std::size_t* const index = indices.data();
+        ::std::size_t const n = from.size();
+        for (::std::size_t i = 0; i < n; ++i) {
+            T const element = Contiguous ? source[i] : from[i];
+            to[i] = static_cast<double>(static_cast<compute_t<T>>(element));
+        }
+        for (::std::size_t i = 0; i < n; ++i) index[i] = first + i;
+        ::std::size_t finite = 0;
+        for (::std::size_t i = 0; i < n; ++i) finite += math::is_finite(to[i]) ? 1U : 0U;
+        return finite == n;
+    }
+
     /// One candidate for each key. O(M log M).
     template <class Keys>
     void merge_equal(Keys const& keys, sampler::duplicates merge) {

@@ -11,13 +11,11 @@
 #include <vector>
 
 #include <prefer/core/backend.hpp>
-#include <prefer/core/lanes.hpp>
 #include <prefer/core/layout.hpp>
 #include <prefer/core/random.hpp>
 #include <prefer/core/view.hpp>
 #include <prefer/errors.hpp>
 #include <prefer/math/elementary.hpp>
-#include <prefer/math/pack.hpp>
 #include <prefer/sampler/candidate_pool.hpp>
 #include <prefer/sampler/rewards.hpp>
 
@@ -161,13 +159,6 @@ private:
         ::std::size_t draws = 0;
     };
 
-    struct workspace {
-        detail::candidate_pool pool;
-
-        /// Room for so many candidates, and for the pack that begins with the last.
-        void reserve(::std::size_t candidates) { pool.reserve(candidates + detail::most_lanes); }
-    };
-
     template <class Keys>
     void check() const {
         detail::require(beta >= 0, name, "beta", beta, "at least 0");
@@ -189,9 +180,7 @@ private:
     template <class T, class Keys, class G>
     drawn one(vector_view<T const> rewards, Keys const& keys, G& rng) const {
         check<Keys>();
-        workspace space;
-        space.reserve(rewards.size());
-        auto& pool = space.pool;
+        detail::candidate_pool pool;
         auto const bad = pool.fill(rewards, keys, 0, rewards.size(), non_finite, duplicates);
         if (bad != pool.all_finite) detail::reward_view<T>(rewards).require_finite(name, bad);
         if (pool.size < count && short_pool == sampler::short_pool::error) {
@@ -200,7 +189,7 @@ private:
         drawn out;
         out.indices.resize(::std::min(count, pool.size));
         detail::uniform_source<G> uniforms(rng);
-        tally const t = draw(space, uniforms, out.indices.data());
+        tally const t = draw(pool, uniforms, out.indices.data());
         out.indices.resize(t.accepted);
         out.sweeps = t.sweeps;
         out.draws = t.draws;
@@ -229,14 +218,14 @@ private:
         out.indices.resize(total * slots);
         out.offsets.resize(total + 1);
         ::std::vector<worker> workers(detail::workers_of(on));
-        for (auto& w : workers) w.space.reserve(most);
+        for (auto& w : workers) w.pool.reserve(most);
 
         detail::for_each_task(
             on, (total + task_size - 1) / task_size, [&](::std::size_t task, ::std::size_t who) {
                 worker& w = workers[who];
                 ::std::size_t const end = ::std::min(total, (task + 1) * task_size);
                 for (::std::size_t p = task * task_size; p < end; ++p) {
-                    auto& pool = w.space.pool;
+                    auto& pool = w.pool;
                     auto const bad = pool.fill(rewards, keys, prompts.first(p), prompts.last(p),
                                                non_finite, duplicates);
                     if (bad != pool.all_finite ||
@@ -248,7 +237,7 @@ private:
                     state.stream += p;
                     philox stream(state);
                     detail::uniform_source<philox> uniforms(stream);
-                    tally const t = draw(w.space, uniforms, out.indices.data() + p * slots);
+                    tally const t = draw(pool, uniforms, out.indices.data() + p * slots);
                     out.offsets[p + 1] = t.accepted;
                     w.sweeps += t.sweeps;
                     w.draws += t.draws;
@@ -288,12 +277,12 @@ private:
 
     /// Draws from a filled pool, and empties it of what is accepted.
     template <class Uniforms>
-    tally draw(workspace& space, Uniforms& uniforms, ::std::size_t* accepted) const {
-        auto& pool = space.pool;
+    tally draw(detail::candidate_pool& pool, Uniforms& uniforms, ::std::size_t* accepted) const {
         double* const rewards = pool.rewards.data();
         ::std::size_t* const indices = pool.indices.data();
         double u[detail::uniforms_ahead];
-        double limit[detail::uniforms_ahead + detail::most_lanes];
+        double limit[detail::uniforms_ahead];
+        ::std::uint32_t hit[detail::uniforms_ahead + 1];
         tally t;
         while (t.accepted < count && pool.size > 0 && t.sweeps < max_sweeps) {
             ++t.sweeps;
@@ -315,22 +304,29 @@ private:
                 ::std::size_t const n = ::std::min({detail::uniforms_ahead, pool.size - i, ahead});
                 uniforms.peek(u, n);
                 limits(rewards + i, n, best, limit);
-                ::std::size_t j = 0;
-                for (; j < n && t.accepted < count; ++j) {
-                    if (u[j] > limit[j] || !accepts(u[j], limit[j], rewards[i + j], best)) continue;
+                ::std::size_t visited = n;
+                ::std::size_t hits = near(u, limit, 0, n, hit);
+                for (::std::size_t k = 0; k < hits; ++k) {
+                    ::std::size_t const j = hit[k];
                     double const reward = rewards[i + j];
+                    if (!accepts(u[j], limit[j], reward, best)) continue;
                     accepted[t.accepted++] = indices[i + j];
                     keep_until(i + j);
                     since = i + j + 1;
+                    if (t.accepted == count) {
+                        visited = j + 1;
+                        break;
+                    }
                     if (maximum == rejection_maximum::each_acceptance && reward >= best) {
                         best = ::std::max(largest(rewards, kept),
                                           largest(rewards + since, pool.size - since));
-                        limits(rewards + since, n - j - 1, best, limit + j + 1);
+                        limits(rewards + i, n, best, limit);
+                        hits = k + 1 + near(u, limit, j + 1, n, hit + k + 1);
                     }
                 }
-                uniforms.take(j);
-                t.draws += j;
-                i += j;
+                uniforms.take(visited);
+                t.draws += visited;
+                i += visited;
             }
             keep_until(i);
             pool.size = kept;
@@ -338,23 +334,43 @@ private:
         return t;
     }
 
-    /// Whether u < exp((reward - best) / β), as `acceptance` computes it. `limit` is that from
-    /// above, by a margin that is far more than its own error, or NaN; or tiny where that is 0.
+    /// Whether u < exp((reward - best) / β), as `acceptance` computes it, where `limit` decides
+    /// nothing against it.
     bool accepts(double u, double limit, double reward, double best) const {
-        bool const certain = u < limit * (1 - 2 * margin) && u > 0;
+        bool const certain = u < limit * 0.92 && u > 0;
         return certain || u < acceptance(reward, best, beta);
     }
 
-    /// exp((r - best) / β), and a little more, of n candidates, on packs. NaN where β has no
-    /// reciprocal, or where that and the difference have no product.
+    /// Numbers from 1 to 1.087 times exp((r - best) / β) of n candidates, so that most draws are
+    /// decided without an exponential: with x = (r - best) / (β · log 2), the float whose bits are
+    /// the fixed-point number x is 2^floor(x) · (1 + x - floor(x)), which is at most 1.0861 times
+    /// 2^x. No less than 1e-38; NaN, which decides nothing, where β has no reciprocal.
     void limits(double const* rewards, ::std::size_t n, double best, double* limit) const {
-        using P = math::lanes_t<double>;
         double const scale = 1 / beta;
-        for (::std::size_t i = 0; i < n; i += detail::lane_count<P>) {
-            P const r = detail::load_lanes<P>(rewards + i);
-            P const p = math::exp_below_zero((r - P(best)) * P(scale));
-            detail::store_lanes(p * P(1 + margin), limit + i);
+        if (!(scale > 0 && scale <= math::largest<double>)) {
+            ::std::fill(limit, limit + n, math::quiet_nan<double>);
+            return;
         }
+        constexpr double unit = 0x1p23;
+        constexpr double one = 127 * unit + 2;  // more than is cut off
+        double const log2_scale = scale * 1.4426950408889634;
+        for (::std::size_t i = 0; i < n; ++i) {
+            double const x = (rewards[i] - best) * log2_scale;
+            double const cut = x > -126 ? x : -126;  // also where a product overflows
+            auto const bits = static_cast<::std::int32_t>(cut * unit + one);
+            limit[i] = static_cast<double>(detail::bit_cast<float>(bits));
+        }
+    }
+
+    /// The places from `first` to `last` where `limit` does not decide against u. At most `last`.
+    static ::std::size_t near(double const* u, double const* limit, ::std::size_t first,
+                              ::std::size_t last, ::std::uint32_t* places) {
+        ::std::size_t count = 0;
+        for (::std::size_t j = first; j < last; ++j) {
+            places[count] = static_cast<::std::uint32_t>(j);
+            count += u[j] > limit[j] ? 0U : 1U;
+        }
+        return count;
     }
 
     /// -∞ of nothing.
@@ -372,12 +388,11 @@ private:
         return *::std::max_element(best, best + lanes);
     }
 
-    static constexpr double margin = 0x1p-40;
     static constexpr ::std::size_t none = ::std::numeric_limits<::std::size_t>::max();
     static constexpr ::std::size_t task_size = 256;
 
     struct worker {
-        workspace space;
+        detail::candidate_pool pool;
         ::std::size_t first_bad = none;
         ::std::size_t sweeps = 0;
         ::std::size_t draws = 0;
