@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "support/catch.hpp"
 #include "support/compare.hpp"
+#include "support/threads.hpp"
 
-#include <prefer/backend/parallel_tasks.hpp>
 #include <prefer/core/random.hpp>
 #include <prefer/core/state.hpp>
 #include <prefer/reference/reference.hpp>
@@ -24,22 +24,12 @@ using prefer::state_error;
 using prefer::value_error;
 using namespace prefer::reference;
 using prefer::test::family;
+using prefer::test::threads;
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-/// Tasks on threads.
-struct threads {
-    using backend_concept = prefer::backend_tag;
-    std::size_t count;
-    [[nodiscard]] std::size_t workers() const { return count; }
-    template <class Work>
-    void for_each_task(std::size_t tasks, Work const& work) const {
-        prefer::detail::parallel_tasks(count, tasks, work);
-    }
-};
 
 template <class T>
 std::vector<T> some(std::size_t n, std::uint64_t seed) {

@@ -2,8 +2,8 @@
 #include "support/catch.hpp"
 #include "support/compare.hpp"
 #include "support/scripted_generator.hpp"
+#include "support/threads.hpp"
 
-#include <prefer/backend/parallel_tasks.hpp>
 #include <prefer/sampler/rejection.hpp>
 
 #include <algorithm>
@@ -25,6 +25,7 @@ using prefer::sampler::rejection_maximum;
 using prefer::sampler::short_pool;
 using prefer::test::family;
 using prefer::test::scripted_uniforms;
+using prefer::test::threads;
 
 namespace {
 
@@ -38,17 +39,6 @@ std::vector<double> some_rewards(philox& rng, std::size_t n) {
     for (double& r : out) r = std::floor(prefer::uniform01<double>(rng) * 24) / 6;
     return out;
 }
-
-/// Tasks on threads.
-struct threads {
-    using backend_concept = prefer::backend_tag;
-    std::size_t count;
-    [[nodiscard]] std::size_t workers() const { return count; }
-    template <class Work>
-    void for_each_task(std::size_t tasks, Work const& work) const {
-        prefer::detail::parallel_tasks(count, tasks, work);
-    }
-};
 
 }  // namespace
 
