@@ -320,7 +320,7 @@ private:
                     if (maximum == rejection_maximum::each_acceptance && reward >= best) {
                         best = ::std::max(largest(rewards, kept),
                                           largest(rewards + since, pool.size - since));
-                        limits(rewards + i, n, best, limit);
+                        limits(rewards + since, n - j - 1, best, limit + j + 1);
                         hits = k + 1 + near(u, limit, j + 1, n, hit + k + 1);
                     }
                 }
@@ -341,21 +341,21 @@ private:
         return certain || u < acceptance(reward, best, beta);
     }
 
-    /// Numbers from 1 to 1.087 times exp((r - best) / β) of n candidates, so that most draws are
+    /// Numbers from 1 to 1.087 times exp((r - best) / β) of n candidates, r <= best, so that most draws are
     /// decided without an exponential: with x = (r - best) / (β · log 2), the float whose bits are
     /// the fixed-point number x is 2^floor(x) · (1 + x - floor(x)), which is at most 1.0861 times
-    /// 2^x. No less than 1e-38; NaN, which decides nothing, where β has no reciprocal.
+    /// 2^x. No less than 1e-38; NaN, which decides nothing, where β / log 2 has no
+    /// reciprocal.
     void limits(double const* rewards, ::std::size_t n, double best, double* limit) const {
-        double const scale = 1 / beta;
+        double const scale = 1 / beta * 1.4426950408889634;
         if (!(scale > 0 && scale <= math::largest<double>)) {
             ::std::fill(limit, limit + n, math::quiet_nan<double>);
             return;
         }
         constexpr double unit = 0x1p23;
         constexpr double one = 127 * unit + 2;  // more than is cut off
-        double const log2_scale = scale * 1.4426950408889634;
         for (::std::size_t i = 0; i < n; ++i) {
-            double const x = (rewards[i] - best) * log2_scale;
+            double const x = (rewards[i] - best) * scale;
             double const cut = x > -126 ? x : -126;  // also where a product overflows
             auto const bits = static_cast<::std::int32_t>(cut * unit + one);
             limit[i] = static_cast<double>(detail::bit_cast<float>(bits));

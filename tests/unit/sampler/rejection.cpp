@@ -123,7 +123,11 @@ TEST_CASE("rejection: β = 0 is the exact top, β = infinity the order") {
     CHECK(rejection{.beta = infinity, .count = 4}(rewards, rng).indices == indices{0, 1, 2, 3});
     // Denormal, tiny and huge β have no usable reciprocal or product; the limits still hold.
     CHECK(rejection{.beta = 5e-324, .count = 4}(rewards, rng).indices == indices{1, 3, 2, 5});
+    CHECK(rejection{.beta = 7e-309, .count = 4}(rewards, rng).indices == indices{1, 3, 2, 5});
     std::vector<double> const far{-1e308, 1e308, 0};
+    CHECK(
+        rejection{.beta = 0.5, .count = 3, .maximum = rejection_maximum::each_acceptance}(far, rng)
+            .indices == indices{1, 2, 0});
     CHECK(rejection{.beta = infinity, .count = 2}(far, rng).indices == indices{0, 1});
     CHECK(rejection{.beta = 1e-300, .count = 2}(far, rng).indices == indices{1, 2});
     CHECK(rejection{.beta = 1e300, .count = 1}(far, rng).indices == indices{1});
