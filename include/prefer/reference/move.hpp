@@ -234,45 +234,55 @@ template <class P, class R>
     return stuck;
 }
 
-/// All tensors of two sets that fit, in tasks that are cut by element number alone.
-template <class Backend, bool Const>
-reference::moved move_all(Backend const& on, reference::parameter_set<Const> const& policy,
-                          reference::reference_parameters const& reference,
-                          move_options const& how) {
-    struct task {
+/// Calls `work(tensor, first, size, worker)` for parts of all tensors of a set, which are cut by
+/// element number alone.
+template <class Backend, class Work>
+void for_each_part(Backend const& on, reference::reference_parameters const& set,
+                   Work const& work) {
+    struct part {
         ::std::size_t tensor;
         ::std::size_t first;
         ::std::size_t size;
     };
-    reference::moved out;
-    ::std::vector<task> tasks;
-    for (::std::size_t t = 0; t < reference.tensors().size(); ++t) {
-        ::std::size_t const size = reference.tensors()[t].size();
-        out.elements += size;
+    ::std::vector<part> parts;
+    for (::std::size_t t = 0; t < set.tensors().size(); ++t) {
+        ::std::size_t const size = set.tensors()[t].size();
         for (::std::size_t first = 0; first < size; first += move_task) {
-            tasks.push_back({t, first, ::std::min(move_task, size - first)});
+            parts.push_back({t, first, ::std::min(move_task, size - first)});
         }
     }
-    ::std::vector<::std::uint64_t> stuck(workers_of(on));
-    // A task of many small tensors costs less than a thread's look at the next one.
+    // A task of one small tensor costs less than a thread's look at the next one.
     constexpr ::std::size_t together = 4;
-    for_each_task(
-        on, (tasks.size() + together - 1) / together, [&](::std::size_t n, ::std::size_t worker) {
-            for (::std::size_t k = n * together; k < ::std::min(tasks.size(), (n + 1) * together);
-                 ++k) {
-                task const& part = tasks[k];
-                auto const& from = policy.tensors()[part.tensor];
-                auto const& to = reference.tensors()[part.tensor];
-                stuck[worker] += ::std::visit(
-                    [&](auto const& p, auto const& r) {
-                        using P = typename ::std::remove_cvref_t<decltype(p)>::value_type;
-                        return move_part(vector_view<P const>(p).slice(part.first, part.size),
-                                         r.slice(part.first, part.size), how,
-                                         to.first + part.first);
-                    },
-                    from.elements, to.elements);
-            }
+    for_each_task(on, (parts.size() + together - 1) / together,
+                  [&](::std::size_t task, ::std::size_t worker) {
+                      ::std::size_t const end = ::std::min(parts.size(), (task + 1) * together);
+                      for (::std::size_t k = task * together; k < end; ++k) {
+                          work(parts[k].tensor, parts[k].first, parts[k].size, worker);
+                      }
+                  });
+}
+
+/// All tensors of two sets that fit.
+template <class Backend, bool Const>
+reference::moved move_all(Backend const& on, reference::parameter_set<Const> const& policy,
+                          reference::reference_parameters const& reference,
+                          move_options const& how) {
+    ::std::vector<::std::uint64_t> stuck(workers_of(on));
+    for_each_part(
+        on, reference,
+        [&](::std::size_t t, ::std::size_t first, ::std::size_t size, ::std::size_t worker) {
+            auto const& from = policy.tensors()[t];
+            auto const& to = reference.tensors()[t];
+            stuck[worker] += ::std::visit(
+                [&](auto const& p, auto const& r) {
+                    using P = typename ::std::remove_cvref_t<decltype(p)>::value_type;
+                    return move_part(vector_view<P const>(p).slice(first, size),
+                                     r.slice(first, size), how, to.first + first);
+                },
+                from.elements, to.elements);
         });
+    reference::moved out;
+    for (auto const& tensor : reference.tensors()) out.elements += tensor.size();
     for (auto const n : stuck) out.stuck += n;
     return out;
 }

@@ -112,6 +112,16 @@ void require_same_parameters(char const* function, char const* a_name,
     }
 }
 
+/// Throws `value_error` for a set with a tensor that is not in float or double.
+inline void require_wide(char const* function, reference::reference_parameters const& set) {
+    for (auto const& tensor : set.tensors()) {
+        if (::std::holds_alternative<vector_view<double>>(tensor.elements)) continue;
+        if (::std::holds_alternative<vector_view<float>>(tensor.elements)) continue;
+        throw value_error(message("prefer::", function, ": the average or shadow of '", tensor.name,
+                                  "' is not in float or double"));
+    }
+}
+
 /// The bytes between the first and the last element of a tensor, and whether it is written.
 struct memory_range {
     unsigned char const* begin;

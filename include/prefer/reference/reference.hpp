@@ -4,6 +4,7 @@
 /// \file
 /// The reference family: a reference model that follows the policy, softly or hard.
 
+#include <prefer/reference/bema.hpp>
 #include <prefer/reference/frozen.hpp>
 #include <prefer/reference/hard.hpp>
 #include <prefer/reference/move.hpp>

@@ -98,12 +98,7 @@ public:
         require_call("after_step_with_shadow", false);
         detail::require_same_parameters(name, "policy", policy, "shadow", shadow, true);
         detail::require_same_parameters(name, "policy", policy, "reference", reference, true);
-        for (auto const& tensor : shadow.tensors()) {
-            if (tensor.elements.index() > 1) {
-                throw value_error("prefer::reference::tracker: the shadow of '" + tensor.name +
-                                  "' is not in float or double");
-            }
-        }
+        detail::require_wide(name, shadow);
         ::std::vector<detail::memory_range> ranges;
         detail::add_ranges(ranges, policy);
         detail::add_ranges(ranges, shadow);
