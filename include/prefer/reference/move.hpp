@@ -129,7 +129,7 @@ auto bits_of_number(T x) {
     return bit_cast<bits_of_t<T>>(x);
 }
 
-/// A block of elements: reference += rate · (policy - reference). Where both are the same number,
+/// At most `move_task` elements: reference += rate · (policy - reference). Where both are the same number,
 /// the same infinity or the same NaN, nothing changes. Returns how many differ and did not change.
 template <bool Contiguous, class P, class R, class Round>
 ::std::uint32_t move_elements(vector_view<P const> policy, vector_view<R> reference, double rate,
@@ -213,25 +213,28 @@ template <class P, class R>
             return 0;
         }
     }
-    ::std::uint64_t stuck = 0;
-    rounding_bits random(how.seed, how.update);
-    for (::std::size_t done = 0; done < policy.size(); done += move_block) {
-        ::std::size_t const n = ::std::min(move_block, policy.size() - done);
-        auto const p = policy.slice(done, n);
-        auto const r = reference.slice(done, n);
-        if constexpr (::std::is_same_v<R, bfloat16> || ::std::is_same_v<R, half>) {
-            if (how.rounding == ::prefer::reference::rounding::stochastic) {
+    auto const nearest = [](compute_t<R> x, ::std::size_t) { return static_cast<R>(x); };
+    if constexpr (!::std::is_same_v<R, bfloat16> && !::std::is_same_v<R, half>) {
+        return move_some(policy, reference, how.rate, nearest);
+    } else {
+        bool const stochastic = how.rounding == ::prefer::reference::rounding::stochastic;
+        ::std::uint64_t stuck = 0;
+        rounding_bits random(how.seed, how.update);
+        for (::std::size_t done = 0; done < policy.size(); done += move_block) {
+            ::std::size_t const n = ::std::min(move_block, policy.size() - done);
+            auto const p = policy.slice(done, n);
+            auto const r = reference.slice(done, n);
+            if (stochastic) {
                 auto const* const bits = random.of(first + done, n);
                 stuck += move_some(p, r, how.rate, [bits](compute_t<R> x, ::std::size_t i) {
-                    return round_stochastic<R>(static_cast<float>(x), bits[i]);
+                    return round_stochastic<R>(x, bits[i]);
                 });
-                continue;
+            } else {
+                stuck += move_some(p, r, how.rate, nearest);
             }
         }
-        stuck += move_some(p, r, how.rate,
-                           [](compute_t<R> x, ::std::size_t) { return static_cast<R>(x); });
+        return stuck;
     }
-    return stuck;
 }
 
 /// Calls `work(tensor, first, size, worker)` for parts of all tensors of a set, which are cut by
