@@ -14,6 +14,7 @@
 #include <prefer/core/state.hpp>
 #include <prefer/core/view.hpp>
 #include <prefer/errors.hpp>
+#include <prefer/reference/bfloat16_packs.hpp>
 #include <prefer/reference/parameters.hpp>
 
 namespace prefer::reference {
@@ -33,65 +34,6 @@ struct moved {
 }  // namespace prefer::reference
 
 namespace prefer::detail {
-
-/// Elements that are moved at a time: what is made for them stays in the first-level cache.
-inline constexpr ::std::size_t move_block = 512;
-
-/// Sixteen random bits for each element number: half of a 32-bit mixing of the number of its pair
-/// under two keys, which come from philox for each update and each 2^33 elements. A block of philox
-/// for each eight elements would take longer than the memory.
-class rounding_bits {
-public:
-    rounding_bits(::std::uint64_t seed, ::std::uint64_t update) : seed_(seed), update_(update) {}
-
-    /// Of elements `first` to `first + n`, n at most `move_block`.
-    ::std::uint16_t const* of(::std::uint64_t first, ::std::size_t n) {
-        ::std::uint64_t const pair = first / 2;
-        ::std::size_t const pairs = (n + first % 2 + 1) / 2;
-        if (pair >> 32 != keys_of_ || (pair + pairs) >> 32 != keys_of_) {
-            // The keys are new, or change inside: one after the other.
-            for (::std::size_t i = 0; i < pairs; ++i) {
-                if ((pair + i) >> 32 != keys_of_) take_keys((pair + i) >> 32);
-                words_[i] = mixed(static_cast<::std::uint32_t>((pair + i) & 0xffffffffU));
-            }
-        } else {
-            auto const low = static_cast<::std::uint32_t>(pair & 0xffffffffU);
-            for (::std::size_t i = 0; i < pairs; ++i) {
-                words_[i] = mixed(low + static_cast<::std::uint32_t>(i));
-            }
-        }
-        for (::std::size_t i = 0; i < pairs; ++i) {
-            halves_[2 * i] = static_cast<::std::uint16_t>(words_[i] & 0xffffU);
-            halves_[2 * i + 1] = static_cast<::std::uint16_t>(words_[i] >> 16);
-        }
-        return halves_ + first % 2;
-    }
-
-private:
-    void take_keys(::std::uint64_t upper) {
-        philox rng(philox::state{seed_, update_, 4 * upper});
-        keys_[0] = rng();
-        keys_[1] = rng();
-        keys_of_ = upper;
-    }
-
-    ::std::uint32_t mixed(::std::uint32_t pair) const {
-        ::std::uint32_t x = pair + keys_[0];
-        x ^= x >> 16;
-        x *= 0x21F0AAADU;
-        x ^= x >> 15;
-        x ^= keys_[1];
-        x *= 0xD35A2D97U;
-        return x ^ (x >> 15);
-    }
-
-    ::std::uint64_t seed_;
-    ::std::uint64_t update_;
-    ::std::uint64_t keys_of_ = ~::std::uint64_t{0};  // none yet
-    ::std::uint32_t keys_[2] = {};
-    ::std::uint32_t words_[move_block / 2 + 1];
-    ::std::uint16_t halves_[move_block + 2];
-};
 
 /// A float as an element of type R. `bits` are sixteen random ones.
 template <class R>
@@ -129,8 +71,8 @@ auto bits_of_number(T x) {
     return bit_cast<bits_of_t<T>>(x);
 }
 
-/// At most `move_task` elements: reference += rate · (policy - reference). Where both are the same number,
-/// the same infinity or the same NaN, nothing changes. Returns how many differ and did not change.
+/// At most `move_task` elements: reference += rate · (policy - reference). Where both are the same
+/// number, the same infinity or the same NaN, nothing changes. Returns how many differ and did not change.
 template <bool Contiguous, class P, class R, class Round>
 ::std::uint32_t move_elements(vector_view<P const> policy, vector_view<R> reference, double rate,
                               Round const& round) {
@@ -158,36 +100,11 @@ template <bool Contiguous, class P, class R, class Round>
     return stuck;
 }
 
-/// The same of two contiguous runs of one 16-bit type, in two loops: one over floats, one over
-/// twice as many elements in a register.
-template <class R, class Round>
-::std::uint32_t move_narrow(R const* policy, R* reference, ::std::size_t n, double rate,
-                            Round const& round) {
-    auto const alpha = static_cast<float>(rate);
-    ::std::uint16_t next[move_block];
-    for (::std::size_t i = 0; i < n; ++i) {
-        auto const old = static_cast<float>(reference[i]);
-        next[i] = round(old + alpha * (static_cast<float>(policy[i]) - old), i).bits;
-    }
-    ::std::uint16_t stuck = 0;
-    for (::std::size_t i = 0; i < n; ++i) {
-        ::std::uint16_t const r = reference[i].bits;
-        bool const there = policy[i].bits == r;
-        stuck = static_cast<::std::uint16_t>(stuck + ((next[i] == r) & !there));
-        reference[i].bits = there ? r : next[i];
-    }
-    return stuck;
-}
-
 template <class P, class R, class Round>
 ::std::uint32_t move_some(vector_view<P const> policy, vector_view<R> reference, double rate,
                           Round const& round) {
     if (policy.stride() == 1 && reference.stride() == 1) {
-        if constexpr (::std::is_same_v<P, R> && sizeof(R) == 2) {
-            return move_narrow(policy.data(), reference.data(), policy.size(), rate, round);
-        } else {
-            return move_elements<true>(policy, reference, rate, round);
-        }
+        return move_elements<true>(policy, reference, rate, round);
     }
     return move_elements<false>(policy, reference, rate, round);
 }
@@ -200,7 +117,7 @@ struct move_options {
     ::std::uint64_t update;
 };
 
-/// Elements of one task.
+/// Elements of one task; the counts of `bfloat16_packs` hold so many.
 inline constexpr ::std::size_t move_task = ::std::size_t{1} << 15;
 
 /// One part of one tensor. Rate 1 copies the bits.
@@ -213,27 +130,36 @@ template <class P, class R>
             return 0;
         }
     }
-    auto const nearest = [](compute_t<R> x, ::std::size_t) { return static_cast<R>(x); };
-    if constexpr (!::std::is_same_v<R, bfloat16> && !::std::is_same_v<R, half>) {
-        return move_some(policy, reference, how.rate, nearest);
+    if constexpr (sizeof(R) > 2) {
+        return move_some(policy, reference, how.rate,
+                         [](compute_t<R> x, ::std::size_t) { return static_cast<R>(x); });
     } else {
+        // The keys of the random bits change at multiples of their period.
+        ::std::size_t const n = policy.size();
+        ::std::uint64_t const left = rounding_bits::period - first % rounding_bits::period;
+        if (left < n) {
+            auto const m = static_cast<::std::size_t>(left);
+            return move_part(policy.slice(0, m), reference.slice(0, m), how, first) +
+                   move_part(policy.slice(m, n - m), reference.slice(m, n - m), how, first + m);
+        }
+        rounding_bits const bits(how.seed, how.update, first);
         bool const stochastic = how.rounding == ::prefer::reference::rounding::stochastic;
-        ::std::uint64_t stuck = 0;
-        rounding_bits random(how.seed, how.update);
-        for (::std::size_t done = 0; done < policy.size(); done += move_block) {
-            ::std::size_t const n = ::std::min(move_block, policy.size() - done);
-            auto const p = policy.slice(done, n);
-            auto const r = reference.slice(done, n);
-            if (stochastic) {
-                auto const* const bits = random.of(first + done, n);
-                stuck += move_some(p, r, how.rate, [bits](compute_t<R> x, ::std::size_t i) {
-                    return round_stochastic<R>(x, bits[i]);
-                });
-            } else {
-                stuck += move_some(p, r, how.rate, nearest);
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__CUDACC__)
+        if constexpr (::std::is_same_v<P, bfloat16> && ::std::is_same_v<R, bfloat16>) {
+            if (policy.stride() == 1 && reference.stride() == 1) {
+                auto const move = stochastic ? move_bfloat16<true> : move_bfloat16<false>;
+                return move(policy.data(), reference.data(), n, static_cast<float>(how.rate), bits,
+                            first);
             }
         }
-        return stuck;
+#endif
+        if (stochastic) {
+            return move_some(policy, reference, how.rate, [&](compute_t<R> x, ::std::size_t i) {
+                return round_stochastic<R>(x, bits.of(first + i));
+            });
+        }
+        return move_some(policy, reference, how.rate,
+                         [](compute_t<R> x, ::std::size_t) { return static_cast<R>(x); });
     }
 }
 

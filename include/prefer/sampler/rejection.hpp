@@ -341,11 +341,10 @@ private:
         return certain || u < acceptance(reward, best, beta);
     }
 
-    /// Numbers from 1 to 1.087 times exp((r - best) / β) of n candidates, r <= best, so that most draws are
-    /// decided without an exponential: with x = (r - best) / (β · log 2), the float whose bits are
-    /// the fixed-point number x is 2^floor(x) · (1 + x - floor(x)), which is at most 1.0861 times
-    /// 2^x. No less than 1e-38; NaN, which decides nothing, where β / log 2 has no
-    /// reciprocal.
+    /// Numbers from 1 to 1.087 times exp((r - best) / β) of n candidates, r <= best, so that most
+    /// draws are decided without an exponential: with x = (r - best) / (β · log 2), the float whose
+    /// bits are the fixed-point number x is 2^floor(x) · (1 + x - floor(x)), at most 1.0861 times
+    /// 2^x. No less than 1e-38; NaN, which decides nothing, where β has no finite reciprocal.
     void limits(double const* rewards, ::std::size_t n, double best, double* limit) const {
         double const scale = 1 / beta * 1.4426950408889634;
         if (!(scale > 0 && scale <= math::largest<double>)) {

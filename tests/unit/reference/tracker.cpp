@@ -222,6 +222,41 @@ TEST_CASE("tracker: slices and threads give the bits of the whole") {
     }
 }
 
+TEMPLATE_TEST_CASE("tracker: registers and single elements give the same bits", "", bfloat16,
+                   half) {
+    // With gaps between them, elements are taken one by one; special numbers and ties are among
+    // them.
+    auto policy = some<TestType>(1001, 3);
+    auto start = some<TestType>(1001, 4);
+    std::uint16_t bits = 0;
+    for (std::size_t i = 0; i < 600; ++i) {
+        policy[i].bits = bits = static_cast<std::uint16_t>(bits + 109);
+        start[i].bits = static_cast<std::uint16_t>(i % 3 == 0 ? bits : bits * 7);
+    }
+    for (auto const how : {rounding::nearest, rounding::stochastic}) {
+        auto together = start;
+        std::vector<TestType> apart(2002);
+        for (std::size_t i = 0; i < start.size(); ++i) apart[2 * i] = start[i];
+        policy_parameters from;
+        reference_parameters to, to_apart;
+        from.add("w", policy, 5);
+        to.add("w", together, 5);
+        to_apart.add("w", prefer::vector_view<TestType>(apart.data(), 1001, 2), 5);
+        tracker one{soft{.alpha = 0.002}, {.rounding = how, .seed = 6}};
+        tracker other{soft{.alpha = 0.002}, {.rounding = how, .seed = 6}};
+        one.after_step(from, to);
+        other.after_step(from, to_apart);
+        for (std::size_t i = 0; i < start.size(); ++i) {
+            CAPTURE(i);
+            float const a = static_cast<float>(together[i]);
+            float const b = static_cast<float>(apart[2 * i]);
+            REQUIRE((together[i].bits == apart[2 * i].bits || (std::isnan(a) && std::isnan(b))));
+        }
+        CHECK(one.last().what.stuck == other.last().what.stuck);
+        CHECK(one.last().what.stuck > 0);
+    }
+}
+
 TEST_CASE("tracker: strided tensors, and other element types by choice") {
     std::vector<float> const policy{1, 9, 3, 9, 5};
     std::vector<double> reference{0, 7, 0, 7, 0, 7};
