@@ -72,7 +72,8 @@ auto bits_of_number(T x) {
 }
 
 /// At most `move_task` elements: reference += rate · (policy - reference). Where both are the same
-/// number, the same infinity or the same NaN, nothing changes. Returns how many differ and did not change.
+/// number, the same infinity or the same NaN, nothing changes. Returns how many differ and did not
+/// change.
 template <bool Contiguous, class P, class R, class Round>
 ::std::uint32_t move_elements(vector_view<P const> policy, vector_view<R> reference, double rate,
                               Round const& round) {
