@@ -129,6 +129,22 @@ void in_bfloat16(benchmark::State& state, rounding how, int threads) {
     soft_update<bfloat16>(state, how, threads);
 }
 
+/// `vs_loop` is the time of stochastic rounding over that of rounding to nearest.
+void stochastic_beside_nearest(benchmark::State& state) {
+    model<bfloat16> own(static_cast<std::size_t>(state.range(0)));
+    model<bfloat16> other(static_cast<std::size_t>(state.range(0)));
+    prefer::reference::soft const rule{.alpha = alpha};
+    prefer::reference::tracker stochastic{rule, {.rounding = rounding::stochastic, .seed = 1}};
+    prefer::reference::tracker nearest{rule};
+    stochastic.after_step(own.from, own.to);
+    nearest.after_step(other.from, other.to);
+    bench::require(stochastic.last().what.stuck < nearest.last().what.stuck, "stochastic rounding");
+    bench::side_by_side(
+        state, [&] { stochastic.after_step(own.from, own.to); },
+        [&] { nearest.after_step(other.from, other.to); },
+        {static_cast<double>(own.elements), 6.0 * static_cast<double>(own.elements)});
+}
+
 void cases(benchmark::internal::Benchmark* b) {
     b->Arg(1 << 26)->UseManualTime();
 }
@@ -139,5 +155,6 @@ BENCHMARK_CAPTURE(in_bfloat16, nearest_one_thread, rounding::nearest, 1)->Apply(
 BENCHMARK_CAPTURE(in_bfloat16, nearest_two_threads, rounding::nearest, 2)->Apply(cases);
 BENCHMARK_CAPTURE(in_bfloat16, stochastic_one_thread, rounding::stochastic, 1)->Apply(cases);
 BENCHMARK_CAPTURE(in_bfloat16, stochastic_two_threads, rounding::stochastic, 2)->Apply(cases);
+BENCHMARK(stochastic_beside_nearest)->Apply(cases);
 
 }  // namespace
