@@ -89,8 +89,8 @@ public:
         word const rounded = (second & 0xffff0000U) | (first >> 16);
         auto const equal = ::std::bit_cast<counter>(p) == ::std::bit_cast<counter>(r);
         word const now = r ^ ((rounded ^ r) & ~::std::bit_cast<word>(equal));
-        minus_equal_ += equal;
-        minus_same_ += ::std::bit_cast<counter>(now) == ::std::bit_cast<counter>(r);
+        auto const same = ::std::bit_cast<counter>(rounded) == ::std::bit_cast<counter>(r);
+        minus_stuck_ += same & ~equal;
         word const stored = in_order(now);
         ::std::memcpy(static_cast<void*>(reference), &stored, sizeof(stored));
     }
@@ -113,7 +113,7 @@ public:
     ::std::uint32_t stuck() const {
         ::std::uint32_t count = 0;
         for (::std::size_t i = 0; i < width; ++i) {
-            count += static_cast<::std::uint32_t>(minus_equal_[i] - minus_same_[i]);
+            count += static_cast<::std::uint32_t>(-minus_stuck_[i]);
         }
         return count;
     }
@@ -132,8 +132,7 @@ private:
     float rate_;
     rounding_bits bits_;
     word lanes_{};
-    counter minus_equal_{};
-    counter minus_same_{};
+    counter minus_stuck_{};
 };
 
 /// At most 2^15 elements, of which the first has the number `element`.
