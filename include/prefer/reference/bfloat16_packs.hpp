@@ -146,12 +146,18 @@ template <bool Stochastic>
         packs.move_some<Stochastic>(policy, reference, 1, 1, element);
         i = 1;
     }
-    for (; i + width <= n; i += width) {
-        // Processors foresee reads, but wait for memory that is written.
-        __builtin_prefetch(reinterpret_cast<char const*>(policy + i) + 1024);
-        __builtin_prefetch(reinterpret_cast<char const*>(reference + i) + 1024);
-        packs.move<Stochastic>(policy + i, reference + i, element + i);
+    // To where each store, of a whole register, stays within a line of the cache.
+    auto const address = reinterpret_cast<::std::uintptr_t>(reference + i);
+    auto const ahead = static_cast<::std::size_t>(0 - address) % (2 * width) / 2;
+    if (ahead > 0 && ahead % 2 == 0 && i + ahead <= n) {
+        packs.move_some<Stochastic>(policy + i, reference + i, ahead, 0, element + i);
+        i += ahead;
     }
+    bfloat16_packs in_registers = packs;
+    for (; i + width <= n; i += width) {
+        in_registers.move<Stochastic>(policy + i, reference + i, element + i);
+    }
+    packs = in_registers;
     if (i < n) packs.move_some<Stochastic>(policy + i, reference + i, n - i, 0, element + i);
     return packs.stuck();
 }

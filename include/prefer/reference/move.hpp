@@ -81,8 +81,8 @@ template <bool Contiguous, class P, class R, class Round>
                                        ::std::is_same_v<compute_t<R>, double>,
                                    double, float>;
     C const alpha = static_cast<C>(rate);
-    P const* const from = policy.data();
-    R* const to = reference.data();
+    P const* __restrict const from = policy.data();
+    R* __restrict const to = reference.data();
     ::std::uint32_t stuck = 0;
     ::std::size_t const n = policy.size();
     for (::std::size_t i = 0; i < n; ++i) {
