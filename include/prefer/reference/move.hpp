@@ -92,7 +92,9 @@ template <bool Contiguous, class P, class R, class Round>
         R const r = element;
         C const target = static_cast<C>(static_cast<compute_t<P>>(p));
         C const old = static_cast<C>(static_cast<compute_t<R>>(r));
-        R const next = round(static_cast<compute_t<R>>(old + alpha * (target - old)), i);
+        // Rate 1 is the policy itself: the difference would be rounded, or NaN from an infinity.
+        C const goal = alpha < 1 ? old + alpha * (target - old) : target;
+        R const next = round(static_cast<compute_t<R>>(goal), i);
         bool const there = bits_of_number(target) == bits_of_number(old);
         bool const same = bits_of_number(next) == bits_of_number(r);
         stuck += static_cast<::std::uint32_t>(same & !there);

@@ -56,6 +56,8 @@ public:
                                   "' is there already");
             }
         }
+        static_assert(!detail::dangles<Tensor>,
+                      "prefer: a view of this temporary tensor would dangle; give it a name.");
         auto const elements = [&] {
             if constexpr (vector_like<Tensor>) {
                 return as_vector(values);

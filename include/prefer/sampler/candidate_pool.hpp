@@ -66,7 +66,7 @@ struct candidate_pool {
     ::std::size_t fill(vector_view<T const> from, Keys const& keys, ::std::size_t first,
                        ::std::size_t last, sampler::non_finite policy, sampler::duplicates merge) {
         reserve(last - first);
-        size = dropped = merged = 0;
+        dropped = merged = 0;
         size = last - first;
         auto const candidates = from.slice(first, size);
         bool const finite = candidates.contiguous() ? copy<true>(candidates, first)

@@ -272,6 +272,18 @@ TEST_CASE("tracker: strided tensors, and other element types by choice") {
     CHECK(reference == std::vector<double>{0.5, 7, 1.5, 7, 2.5, 7});
 }
 
+TEST_CASE("tracker: a copy into another type is the policy, rounded once") {
+    // From an infinite reference, and where the difference is rounded: 1e8 - 1 is no float.
+    std::vector<float> const policy{1, 1e8F, 3};
+    std::vector<bfloat16> reference{bfloat16(static_cast<float>(infinity)), bfloat16(1.0F),
+                                    bfloat16(-2.0F)};
+    tracker ref{hard{.every = 1}, {.any_type = true}};
+    CHECK(ref.after_step(policy, reference));
+    for (std::size_t i = 0; i < policy.size(); ++i) {
+        CHECK(reference[i].bits == bfloat16(policy[i]).bits);
+    }
+}
+
 TEST_CASE("tracker: sets that do not fit are refused before anything moves") {
     std::vector<float> const a{1, 2}, b{3, 4, 5};
     std::vector<float> ra{0, 0}, rb{0, 0, 0};
